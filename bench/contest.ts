@@ -1,14 +1,14 @@
 import * as Child from "./Child.ts"
 import type { Flags } from "./flags.ts"
 import { medianOf, medianRatio } from "./statistics.ts"
-import type { Took } from "./timed.ts"
+import type { Timing } from "./timed.ts"
 
 /*
  * Compares contenders that do the same work. Each contender runs in its own process, and they take turns.
  */
 
 /** A script's contenders by name. Each is a function that does the given amount of work. */
-export type Contenders<Work> = ReadonlyMap<string, (work: Work) => Promise<Took>>
+export type Contenders<Work> = ReadonlyMap<string, (work: Work) => Promise<Timing>>
 
 /** The result of one round of one contender. */
 export interface Round {
@@ -25,7 +25,7 @@ export interface Result extends Round {
 }
 
 /** A contender's process, and its results so far. */
-interface Running<R> {
+interface RunningContender<R> {
   readonly name: string
   readonly process: Child.Child
   readonly rounds: Array<R>
@@ -55,7 +55,7 @@ export const run = async <Work, R extends Round, Row>(
 ): Promise<ReadonlyArray<Row>> => {
   const all = Array.from(
     contenders.keys(),
-    (name): Running<R> => ({ name, process: Child.startContender(script, name, flags.profile), rounds: [] })
+    (name): RunningContender<R> => ({ name, process: Child.startContender(script, name, flags.profile), rounds: [] })
   )
   try {
     for (let round = 0; round < flags.rounds; round++) {

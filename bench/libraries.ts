@@ -21,16 +21,16 @@ import { median } from "./statistics.ts"
 const rounds = 20
 
 /** Repeats the measured work `times` times. */
-type Work = (times: number) => void | Promise<void>
+type TimedCall = (times: number) => void | Promise<void>
 
 interface Pair {
   readonly what: string
-  readonly own: Work
-  readonly effect: Work
+  readonly own: TimedCall
+  readonly effect: TimedCall
   readonly times: number
 }
 
-const microseconds = async (work: Work, times: number): Promise<number> => {
+const microseconds = async (work: TimedCall, times: number): Promise<number> => {
   const before = performance.now()
   await work(times)
   return ((performance.now() - before) * 1_000) / times
@@ -53,14 +53,14 @@ const compare = async ({ what, own, effect, times }: Pair) => {
 }
 
 const loop =
-  (operation: (index: number) => unknown): Work =>
+  (operation: (index: number) => unknown): TimedCall =>
   (times) => {
     for (let index = 0; index < times; index++) operation(index)
   }
 
 /** Runs an effect repeatedly, in sequence and in one fiber. */
 const inFiber =
-  (operation: Effect.Effect<unknown, unknown>): Work =>
+  (operation: Effect.Effect<unknown, unknown>): TimedCall =>
   (times) =>
     Effect.runPromise(
       Effect.gen(function* () {

@@ -148,7 +148,7 @@ const begin = "<!-- results -->"
 const end = "<!-- end of results -->"
 
 /** A stored table: when, on which machine and how it was measured. */
-interface Kept extends Table {
+interface StoredResults extends Table {
   readonly measured: string
 }
 
@@ -160,9 +160,12 @@ export const write = (tables: ReadonlyArray<Table>, flags: Flags): void => {
   const memoryGb = Math.round(totalmem() / 1e9)
   const machine = `${availableParallelism()} cores of ${cpus()[0]?.model ?? "unknown"} with ${memoryGb} GB, Node ${process.version}`
   const at = `${new Date().toISOString().slice(0, 16)}Z, ${machine}`
-  const before: ReadonlyArray<Kept> = JSON.parse(readFileSync(results, "utf8"))
+  const before: ReadonlyArray<StoredResults> = JSON.parse(readFileSync(results, "utf8"))
   const fresh = tables.map(
-    (table): Kept => ({ ...table, measured: `${at}, ${table.how ?? `${flags.rounds} rounds of ${flags.seconds} s`}` })
+    (table): StoredResults => ({
+      ...table,
+      measured: `${at}, ${table.how ?? `${flags.rounds} rounds of ${flags.seconds} s`}`
+    })
   )
   const others = before.filter(({ name }) => !fresh.some((table) => table.name === name))
   const ordered = [...others, ...fresh].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))

@@ -1,6 +1,6 @@
 import { Json } from "@quotewire/core"
 import { Effect } from "effect"
-import type { Shared } from "./peers/Peer.ts"
+import type { SharedSettings } from "./peers/Peer.ts"
 import * as Service from "./Service.ts"
 import * as starts from "./starts.ts"
 
@@ -8,7 +8,7 @@ import * as starts from "./starts.ts"
  * Asks the service itself for what the peers serve: a quote, the schema of the body that starts a quote request, and
  * the response to such a call.
  */
-export const make: Effect.Effect<Shared> = Effect.gen(function* () {
+export const make: Effect.Effect<SharedSettings> = Effect.gen(function* () {
   const key = yield* Service.makeKey
   const [quote] = yield* Service.makeQuotes(key, starts.smallest("the-quote"))
   const { capabilities } = Json.decode(yield* Service.call(Service.getCapabilities, key, { line: "personal_auto" }))

@@ -1,16 +1,16 @@
 /** The cost of some work. */
-export interface Took {
+export interface Timing {
   readonly seconds: number
   /** The CPU time of this process with all its threads, in microseconds. */
   readonly cpu_us: number
 }
 
 /** Measures some work in this process, after a full garbage collection. */
-export const timed = async (work: () => Promise<unknown>): Promise<Took> => {
+export const timed = async (run: () => Promise<unknown>): Promise<Timing> => {
   globalThis.gc?.()
   const cpu = process.cpuUsage()
   const began = performance.now()
-  await work()
+  await run()
   const seconds = (performance.now() - began) / 1e3
   const { user, system } = process.cpuUsage(cpu)
   return { seconds, cpu_us: user + system }

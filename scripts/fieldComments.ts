@@ -84,14 +84,14 @@ const commented = (types: string, module: Module): string => {
 /** Matches the method of an operation in the types of a client. */
 const method = /^( +)readonly (\w+): (?:Method<"|StartMethod<)/
 
-interface Described {
+interface DescribedSchema {
   readonly name: string
   readonly summary: string
   readonly description: string
 }
 
 /** Adds comments to the methods of a client. They replace the comments from an earlier build. */
-const withMethods = (types: string, operations: ReadonlyArray<Described>): string => {
+const withMethods = (types: string, operations: ReadonlyArray<DescribedSchema>): string => {
   const lines: Array<string> = []
   for (const line of types.split("\n")) {
     const [, indent = "", name] = method.exec(line) ?? []
@@ -105,7 +105,7 @@ const withMethods = (types: string, operations: ReadonlyArray<Described>): strin
   return lines.join("\n")
 }
 
-const clients: ReadonlyArray<readonly [string, ReadonlyArray<Described>]> = [
+const clients: ReadonlyArray<readonly [string, ReadonlyArray<DescribedSchema>]> = [
   ["core/dist/client/Client.d.ts", operations],
   ["core/dist/embedding/EmbeddedOperators.d.ts", operatorOperations]
 ]

@@ -91,7 +91,7 @@ const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<st
 /** Creates a table for each object of facts. Outer objects come first. */
 const factTables = (schema: Schema): ReadonlyArray<string> => objectsIn(schema, "").flatMap(factTable)
 
-interface Place {
+interface FactPlace {
   readonly path: string
   readonly schema: Schema
 }
@@ -100,7 +100,7 @@ interface Place {
  * Finds the objects in a schema that have facts of their own, and their paths. `[]` in a path stands for each item of a
  * list.
  */
-const objectsIn = (schema: Schema, path: string): ReadonlyArray<Place> => {
+const objectsIn = (schema: Schema, path: string): ReadonlyArray<FactPlace> => {
   const inner = membersOf(schema).flatMap(([name, member]) => {
     const at = path === "" ? name : `${path}.${name}`
     return isSchema(member.items) ? objectsIn(member.items, `${at}[]`) : objectsIn(member, at)
@@ -108,7 +108,7 @@ const objectsIn = (schema: Schema, path: string): ReadonlyArray<Place> => {
   return membersOf(schema).length === 0 ? [] : [{ path, schema }, ...inner]
 }
 
-const factTable = ({ path, schema }: Place): ReadonlyArray<string> => {
+const factTable = ({ path, schema }: FactPlace): ReadonlyArray<string> => {
   const required = textsIn(schema.required)
   const groups = schemasIn(schema.anyOf).map((group) =>
     textsIn(group.required)

@@ -171,9 +171,9 @@ const prepare = async (
 }
 
 /** The folder for the results: the given folder, which must be empty, or a new one. */
-const outFolder = (named: string | undefined): string => {
-  if (named === undefined) return mkdtempSync(join(tmpdir(), "quotewire-release-"))
-  const out = resolve(named)
+const outFolder = (outFlag: string | undefined): string => {
+  if (outFlag === undefined) return mkdtempSync(join(tmpdir(), "quotewire-release-"))
+  const out = resolve(outFlag)
   mkdirSync(out, { recursive: true })
   if (readdirSync(out).length > 0) throw new Error(`${out} is not empty: name another folder with --out.`)
   return out

@@ -7,12 +7,12 @@ import { answer } from "./carrier.ts"
 export type Question = { readonly ask: "listen" } | { readonly ask: "got" }
 
 /** Where a carrier API listens. */
-export interface Listening {
+export interface ListeningAddress {
   readonly url: string
 }
 
 /** How many asks were received so far. This proves that every ask that counted as answered was really sent. */
-export interface Got {
+export interface ApiCounts {
   readonly asks: number
   readonly bytes: number
   readonly cpu_us: number
@@ -25,7 +25,7 @@ const headers = { "content-type": "application/json" }
 
 const body = JSON.stringify(answer)
 
-const listen = async (): Promise<Listening> => {
+const listen = async (): Promise<ListeningAddress> => {
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     request.on("data", (chunk: Buffer) => {
       bytes += chunk.length
@@ -38,19 +38,21 @@ const listen = async (): Promise<Listening> => {
   return { url: `http://127.0.0.1:${await bind(server)}` }
 }
 
-const got = (): Got => {
+const got = (): ApiCounts => {
   const { user, system } = process.cpuUsage()
   return { asks, bytes, cpu_us: user + system }
 }
 
 if (import.meta.main) {
-  Child.answer((question: Question): Promise<Listening> | Got => (question.ask === "listen" ? listen() : got()))
+  Child.answer((question: Question): Promise<ListeningAddress> | ApiCounts =>
+    question.ask === "listen" ? listen() : got()
+  )
 }
 
 /** The process in which the carrier APIs run. */
 export interface CarrierApi {
-  readonly listen: () => Promise<Listening>
-  readonly got: () => Promise<Got>
+  readonly listen: () => Promise<ListeningAddress>
+  readonly got: () => Promise<ApiCounts>
   readonly stop: () => Promise<void>
 }
 
@@ -59,8 +61,8 @@ export const start = (): CarrierApi => {
   const child = Child.start("carriers/carrierApi.ts", Child.cores.load)
   const ask = <Answer>(question: Question) => child.ask<Answer>(question)
   return {
-    listen: () => ask<Listening>({ ask: "listen" }),
-    got: () => ask<Got>({ ask: "got" }),
+    listen: () => ask<ListeningAddress>({ ask: "listen" }),
+    got: () => ask<ApiCounts>({ ask: "got" }),
     stop: child.stop
   }
 }

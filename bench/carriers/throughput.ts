@@ -8,13 +8,13 @@ import * as Contest from "../contest.ts"
 import * as Flags from "../flags.ts"
 import { print, rivalCells, type Table } from "../report.ts"
 import { medianOf } from "../statistics.ts"
-import { sideBySide, type Took, timed } from "../timed.ts"
+import { sideBySide, type Timing, timed } from "../timed.ts"
 import { Answer, askedAlone, carrierId, connection, httpOf, make } from "./carrier.ts"
 import * as carrierApi from "./carrierApi.ts"
 import * as service from "./service.ts"
 
 /** Tells a contender to send this many asks to the carrier at this address. */
-interface Work {
+interface Task {
   readonly url: string
   readonly asks: number
 }
@@ -42,7 +42,7 @@ const headers = {
 }
 
 /** The baseline. Posts the same JSON with undici, parses the answer, and does nothing else. */
-const bare = async ({ url, asks }: Work): Promise<Took> => {
+const bare = async ({ url, asks }: Task): Promise<Timing> => {
   const agent = new Agent({ connections: atOnce, pipelining: 1 })
   const ask = async () => {
     const body = JSON.stringify(askedAlone())
@@ -56,7 +56,7 @@ const bare = async ({ url, asks }: Work): Promise<Took> => {
 }
 
 /** Posts the same JSON with the adapters' HTTP client, without a core. */
-const clientAlone = async ({ url, asks }: Work): Promise<Took> => {
+const clientAlone = async ({ url, asks }: Task): Promise<Timing> => {
   const transport = CarrierTransports.layer({ connections_per_origin: atOnce })
   const runtime = ManagedRuntime.make(transport)
   const client = await runtime.runPromise(
@@ -122,7 +122,7 @@ const askAll = (asks: Asks, count: number) =>
 /** Measures the time from claiming the asks to committing their quotes. */
 const throughService =
   (recorded: CarrierExchange.RecordedExchanges) =>
-  async ({ url, asks: count }: Work): Promise<Took> => {
+  async ({ url, asks: count }: Task): Promise<Timing> => {
     const asks: Asks = { kept_back: [], quotes: 0, committed: () => {} }
     const settings = { carriers: [make(carrierId, url)], recorded, connections: atOnce }
     const runtime = ManagedRuntime.make(service.core(memory(asks), settings))
@@ -134,7 +134,7 @@ const throughService =
 
 const base = "undici, the same JSON"
 
-const contenders: Contest.Contenders<Work> = new Map([
+const contenders: Contest.Contenders<Task> = new Map([
   ["Quotewire, nothing recorded", throughService("none")],
   ["Quotewire, failures recorded", throughService("failures")],
   ["Quotewire, everything recorded", throughService("all")],
@@ -142,17 +142,17 @@ const contenders: Contest.Contenders<Work> = new Map([
   [base, bare]
 ])
 
-const measure = async (contender: Child.Child, api: carrierApi.CarrierApi, work: Work): Promise<Round> => {
-  await contender.ask<Took>({ ...work, asks: work.asks / 4 })
+const measure = async (contender: Child.Child, api: carrierApi.CarrierApi, task: Task): Promise<Round> => {
+  await contender.ask<Timing>({ ...task, asks: task.asks / 4 })
   const before = await api.got()
-  const took = await contender.ask<Took>(work)
+  const took = await contender.ask<Timing>(task)
   const after = await api.got()
   const asked = after.asks - before.asks
-  if (asked !== work.asks) throw new Error(`The carrier has got ${asked} of ${work.asks} asks`)
+  if (asked !== task.asks) throw new Error(`The carrier has got ${asked} of ${task.asks} asks`)
   return {
-    per_second: work.asks / took.seconds,
-    cpu_us: took.cpu_us / work.asks,
-    request_bytes: (after.bytes - before.bytes) / work.asks,
+    per_second: task.asks / took.seconds,
+    cpu_us: took.cpu_us / task.asks,
+    request_bytes: (after.bytes - before.bytes) / task.asks,
     carrier_cpu: (after.cpu_us - before.cpu_us) / 1e6 / took.seconds
   }
 }

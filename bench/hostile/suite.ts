@@ -1,5 +1,5 @@
 import * as Child from "../Child.ts"
-import type { Listening, Loop, Shared } from "../peers/Peer.ts"
+import type { ListeningAddress, Loop, SharedSettings } from "../peers/Peer.ts"
 import type { Table } from "../report.ts"
 import { median } from "../statistics.ts"
 import type { Cost } from "./answerReader.ts"
@@ -22,10 +22,10 @@ export interface Row {
 }
 
 /** Sends each body `calls` times in sequence, and asks the host how long its event loop was busy with each call. */
-export const run = async (shared: Shared, calls: number): Promise<ReadonlyArray<Row>> => {
+export const run = async (shared: SharedSettings, calls: number): Promise<ReadonlyArray<Row>> => {
   const server = Child.start("peers/quotewire.ts", Child.cores.server)
   try {
-    const at = await server.ask<Listening>({ ask: "listen", shared })
+    const at = await server.ask<ListeningAddress>({ ask: "listen", shared })
     // V8 optimizes code only after it has run often, so each body is sent twice before any is measured.
     for (const body of [...bodies, ...bodies]) await send(at, body)
     const rows: Array<Row> = []
@@ -36,7 +36,7 @@ export const run = async (shared: Shared, calls: number): Promise<ReadonlyArray<
   }
 }
 
-const measure = async (server: Child.Child, address: Listening, body: Hostile, calls: number): Promise<Row> => {
+const measure = async (server: Child.Child, address: ListeningAddress, body: Hostile, calls: number): Promise<Row> => {
   const held: Array<number> = []
   const cpu: Array<number> = []
   let answer = await send(address, body)
@@ -57,7 +57,7 @@ const measure = async (server: Child.Child, address: Listening, body: Hostile, c
   }
 }
 
-const send = async ({ key, port }: Listening, { body, headers, path }: Hostile) => {
+const send = async ({ key, port }: ListeningAddress, { body, headers, path }: Hostile) => {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },

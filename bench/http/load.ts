@@ -24,7 +24,7 @@ export interface Load {
 }
 
 /** The result of the load. */
-export interface Loaded {
+export interface LoadResult {
   readonly requests: number
   readonly seconds: number
   readonly p50_ms: number
@@ -101,7 +101,7 @@ const keepBusy = (socket: Socket, load: Load, write: () => string, onAnswer: (ms
   socket.once("connect", send)
 }
 
-const run = (load: Load): Promise<Loaded> =>
+const run = (load: Load): Promise<LoadResult> =>
   new Promise((resolve, reject) => {
     const latencies: Array<number> = []
     const write = writer(load)

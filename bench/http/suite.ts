@@ -1,8 +1,8 @@
 import * as Child from "../Child.ts"
 import type { Flags } from "../flags.ts"
-import type { Cpu, Listening, Shared } from "../peers/Peer.ts"
+import type { Cpu, ListeningAddress, SharedSettings } from "../peers/Peer.ts"
 import { medianOf, medianRatio } from "../statistics.ts"
-import type { Load, Loaded } from "./load.ts"
+import type { Load, LoadResult } from "./load.ts"
 
 /** A server that is measured. */
 export interface Peer {
@@ -22,7 +22,7 @@ export interface Suite {
   readonly base: string
   /** Whether every round starts new servers. Otherwise servers that store data would grow from round to round. */
   readonly anew: boolean
-  readonly load: (at: Listening) => Pick<Load, "method" | "path" | "places" | "body" | "headers" | "status">
+  readonly load: (at: ListeningAddress) => Pick<Load, "method" | "path" | "places" | "body" | "headers" | "status">
 }
 
 /** The result of one round of one peer. */
@@ -42,21 +42,21 @@ export interface Row extends Round {
   readonly answer_bytes: number
 }
 
-interface Running {
+interface RunningServer {
   readonly peer: Peer
   readonly server: Child.Child
-  readonly at: Listening
+  readonly at: ListeningAddress
   readonly rounds: Array<Round>
   answer_bytes: number
 }
 
-const begin = async (peer: Peer, shared: Shared, { profile }: Flags) => {
+const begin = async (peer: Peer, shared: SharedSettings, { profile }: Flags) => {
   const profiling = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${peer.name}`]
   const server = Child.start(peer.script, Child.cores.server, {
     node: ["--max-old-space-size=4096", ...profiling],
     args: peer.args ?? []
   })
-  const at = await server.ask<Listening>({ ask: "listen", shared })
+  const at = await server.ask<ListeningAddress>({ ask: "listen", shared })
   return { server, at }
 }
 
@@ -67,13 +67,13 @@ const warmupRequests = { quick: 5_000, full: 25_000 }
 
 const measure = async (
   toSend: Suite["load"],
-  { server, at }: Pick<Running, "server" | "at">,
+  { server, at }: Pick<RunningServer, "server" | "at">,
   isNew: boolean,
   flags: Flags
 ) => {
   const load = Child.start("http/load.ts", Child.cores.load)
   const ask = (seconds: number, at_most: number) =>
-    load.ask<Loaded>({
+    load.ask<LoadResult>({
       ...toSend(at),
       port: at.port,
       key: at.key,
@@ -97,8 +97,8 @@ const measure = async (
 }
 
 /** Measures the peers in turn, round after round, so that other load on the machine affects all of them. */
-export const run = async (suite: Suite, shared: Shared, flags: Flags): Promise<ReadonlyArray<Row>> => {
-  const all: Array<Running> = []
+export const run = async (suite: Suite, shared: SharedSettings, flags: Flags): Promise<ReadonlyArray<Row>> => {
+  const all: Array<RunningServer> = []
   for (const peer of suite.peers) all.push({ peer, ...(await begin(peer, shared, flags)), rounds: [], answer_bytes: 0 })
   if (suite.anew) await Promise.all(all.map(({ server }) => server.stop()))
   try {
@@ -119,7 +119,7 @@ export const run = async (suite: Suite, shared: Shared, flags: Flags): Promise<R
   return all.map((running) => rowOf(running, base?.rounds ?? running.rounds))
 }
 
-const rowOf = ({ peer, rounds, answer_bytes }: Running, base: ReadonlyArray<Round>): Row => {
+const rowOf = ({ peer, rounds, answer_bytes }: RunningServer, base: ReadonlyArray<Round>): Row => {
   const middle = (pick: (round: Round) => number) => medianOf(rounds, pick)
   const ratio = (ratioOf: (round: Round, other: Round) => number) => medianRatio(rounds, base, ratioOf)
   return {

@@ -1,4 +1,4 @@
-import type { Listening } from "../peers/Peer.ts"
+import type { ListeningAddress } from "../peers/Peer.ts"
 import * as starts from "../starts.ts"
 import type { Peer, Suite } from "./suite.ts"
 
@@ -78,7 +78,7 @@ const toolsCall = message("tools/call", { name: "get_quote", arguments: { id: "{
 const official = { script: "peers/mcp.ts" } as const
 
 const manyQuotes: Peer = { ...quotewire, args: ["--many-quotes"] }
-const placesOf = ({ quote_id, quote_ids = [quote_id] }: Listening) => ({ places: quote_ids })
+const placesOf = ({ quote_id, quote_ids = [quote_id] }: ListeningAddress) => ({ places: quote_ids })
 
 /** Reads many quotes, as an agent does. An agent rarely reads the same quote again. */
 export const mcp: Suite = {

@@ -7,7 +7,7 @@ import * as Child from "../Child.ts"
  * What every peer serves: the same quote, the schema of the body that starts a quote request, and the response to such
  * a call.
  */
-export interface Shared {
+export interface SharedSettings {
   readonly quote: { readonly id: string }
   /** The JSON Schema of the body that starts a quote request. */
   readonly start_schema: object
@@ -16,7 +16,7 @@ export interface Shared {
 }
 
 /** Where a peer listens, and the key that it accepts. */
-export interface Listening {
+export interface ListeningAddress {
   readonly port: number
   readonly key: string
   readonly quote_id: string
@@ -24,7 +24,7 @@ export interface Listening {
   readonly quote_ids?: ReadonlyArray<string>
 }
 
-export type Question = { readonly ask: "listen"; readonly shared: Shared } | { readonly ask: "cpu" | "loop" }
+export type Question = { readonly ask: "listen"; readonly shared: SharedSettings } | { readonly ask: "cpu" | "loop" }
 
 /** How long the event loop has been busy so far, and its thread's CPU time, both in milliseconds. */
 export interface Loop {
@@ -39,8 +39,8 @@ export interface Cpu {
 }
 
 /** Runs a server as a peer, which the bench measures. */
-export const run = (listen: (shared: Shared) => Promise<Listening>): void =>
-  Child.answer(async (question: Question): Promise<Listening | Cpu | Loop> => {
+export const run = (listen: (shared: SharedSettings) => Promise<ListeningAddress>): void =>
+  Child.answer(async (question: Question): Promise<ListeningAddress | Cpu | Loop> => {
     if (question.ask === "listen") return listen(question.shared)
     if (question.ask === "loop") {
       const { user, system } = process.threadCpuUsage()
@@ -62,7 +62,7 @@ let requests = 0
 export const newId = (prefix: string): string => `${prefix}_${(++requests).toString(32).padStart(26, "0")}`
 
 /** Binds a `node:http` server to a free port. */
-export const listening = async (server: Server, shared: Shared): Promise<Listening> => ({
+export const listening = async (server: Server, shared: SharedSettings): Promise<ListeningAddress> => ({
   port: await bind(server),
   key,
   quote_id: shared.quote.id

@@ -16,7 +16,7 @@ const tools = Tools.of<Quotewire.Services | Storage.Storage>(operations).flatMap
 const summary = "A quote. ".repeat(125)
 
 /** The result of a tool that returns a quote. Like Quotewire's, it has two texts and an object. */
-const resultOf = (quote: Peer.Shared["quote"]) => {
+const resultOf = (quote: Peer.SharedSettings["quote"]) => {
   const structuredContent = { summary, ...quote }
   return {
     content: [

@@ -33,13 +33,11 @@ const makeLog = `do $$ begin
 end $$`
 
 /** Starts a PostgreSQL server for the duration of the work. Its commits wait for the disk. */
-export const using = <A>(work: (databases: Databases) => Promise<A>): Promise<A> =>
-  usingServer((_, databases) => work(databases))
+export const using = <A>(run: (databases: Databases) => Promise<A>): Promise<A> =>
+  usingServer((_, databases) => run(databases))
 
 /** Like `using`, but the work can also inspect the server. */
-export const usingServer = async <A>(
-  work: (server: PostgresServer, databases: Databases) => Promise<A>
-): Promise<A> => {
+export const usingServer = async <A>(run: (server: PostgresServer, databases: Databases) => Promise<A>): Promise<A> => {
   const server = await PostgresServer.start({ durable: true, settings })
   try {
     const admin = server.url("postgres")
@@ -47,7 +45,7 @@ export const usingServer = async <A>(
     await statements(admin, "create database model")
     await Effect.runPromise(PgStorage.migrate({ url: Redacted.make(server.url("model")) }))
     let databaseCount = 0
-    return await work(server, {
+    return await run(server, {
       fresh: async () => {
         const name = `bench_${++databaseCount}`
         await statements(admin, `create database ${name} template model`)
@@ -61,10 +59,10 @@ export const usingServer = async <A>(
 }
 
 /** Runs work on a database of its own. */
-export const onFresh = async <A>(databases: Databases, work: (url: string) => Promise<A>): Promise<A> => {
+export const onFresh = async <A>(databases: Databases, run: (url: string) => Promise<A>): Promise<A> => {
   const url = await databases.fresh()
   try {
-    return await work(url)
+    return await run(url)
   } finally {
     await databases.drop(url)
   }

@@ -4,7 +4,7 @@ import { statements } from "../../test/support/TestDatabase.ts"
 import * as Child from "../Child.ts"
 import type { Flags } from "../flags.ts"
 import type { Table } from "../report.ts"
-import type { Writing, Written } from "./changesClient.ts"
+import type { WriteOptions, WriteRound } from "./changesClient.ts"
 import * as Databases from "./Databases.ts"
 import * as pgbench from "./pgbench.ts"
 import * as sameRows from "./sameRows.ts"
@@ -12,9 +12,9 @@ import * as start from "./start.ts"
 import * as turns from "./turns.ts"
 
 /** A way of writing changes, which is one contender. */
-interface Way {
+interface Contender {
   readonly name: string
-  readonly by: Writing["by"] | "pgbench"
+  readonly by: WriteOptions["by"] | "pgbench"
   readonly workspaces: number
   readonly at_once: number
 }
@@ -23,7 +23,7 @@ const connections = 10
 const atOnce = 64
 const workspaces = 8
 
-const waysOf = (rival: "pgbench" | "pg"): ReadonlyArray<Way> => [
+const waysOf = (rival: "pgbench" | "pg"): ReadonlyArray<Contender> => [
   { name: "Quotewire", by: "port", workspaces, at_once: atOnce },
   { name: rival, by: rival, workspaces, at_once: connections },
   { name: `${rival}, no two in one workspace`, by: rival, workspaces: connections, at_once: connections },
@@ -35,9 +35,9 @@ const waysOf = (rival: "pgbench" | "pg"): ReadonlyArray<Way> => [
   ...(rival === "pg" ? [] : [{ name: "pg, one at a time", by: "pg", workspaces, at_once: 1 } as const])
 ]
 
-const writeOn = (url: string, way: Way, sample: Change.Change, client: Child.Child) => {
+const writeOn = (url: string, way: Contender, sample: Change.Change, client: Child.Child) => {
   const { by, workspaces, at_once } = way
-  return (seconds: number, startNumber: number): Promise<Written> =>
+  return (seconds: number, startNumber: number): Promise<WriteRound> =>
     by === "pgbench"
       ? pgbench.write({
           url,
@@ -46,13 +46,13 @@ const writeOn = (url: string, way: Way, sample: Change.Change, client: Child.Chi
           connections: at_once,
           seconds: Math.ceil(seconds)
         })
-      : client.ask<Written>({ by, url, sample, workspaces, at_once, seconds, from: startNumber })
+      : client.ask<WriteRound>({ by, url, sample, workspaces, at_once, seconds, from: startNumber })
 }
 
 /** Measures one way of writing on a database of its own, after a second of warm-up. */
 const measure = (
   databases: Databases.Databases,
-  way: Way,
+  way: Contender,
   sample: Change.Change,
   client: Child.Child,
   seconds: number
@@ -67,7 +67,7 @@ const measure = (
 /** What was measured, and the contender that the others are compared with. */
 export interface Result {
   readonly rival: "pgbench" | "pg"
-  readonly all: ReadonlyArray<turns.Measured<Written>>
+  readonly all: ReadonlyArray<turns.Measurement<WriteRound>>
 }
 
 /**
@@ -95,8 +95,8 @@ export const run = async ({ rounds, seconds }: Flags): Promise<Result> => {
 export const tableOf = ({ rival, all: contenders }: Result): Table => {
   const base = turns.named(contenders, rival)
   const lone = turns.named(contenders, `${rival}, one at a time`)
-  const perSecond = (written: Written) => written.per_second
-  const p50 = (written: Written) => written.p50_ms
+  const perSecond = (round: WriteRound) => round.per_second
+  const p50 = (round: WriteRound) => round.p50_ms
   return {
     name: "pg_changes",
     title: `PostgreSQL: starts committed at the storage port, ${atOnce} at a time, and by ${rival}, one statement each on ${connections} connections`,

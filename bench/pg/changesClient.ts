@@ -11,7 +11,7 @@ import * as sameRows from "./sameRows.ts"
 import { renumbered } from "./start.ts"
 
 /** Tells a process to write changes. */
-export interface Writing {
+export interface WriteOptions {
   /**
    * How to write changes. `port`: through the storage port. `statement`: with the storage's own statement, on a bare
    * connection. `pg`: one statement for each change with the `pg` package, and a connection for each lane.
@@ -27,13 +27,17 @@ export interface Writing {
 }
 
 /** How many changes were written per second, and the median time of a change. */
-export interface Written {
+export interface WriteRound {
   readonly per_second: number
   readonly p50_ms: number
 }
 
 /** Writes in this many concurrent lanes until the time is over. Each lane writes one change after the other. */
-const inLanes = async (lanes: number, seconds: number, write: (lane: number) => Promise<unknown>): Promise<Written> => {
+const inLanes = async (
+  lanes: number,
+  seconds: number,
+  write: (lane: number) => Promise<unknown>
+): Promise<WriteRound> => {
   const latencies: Array<number> = []
   const began = performance.now()
   const endsAt = began + seconds * 1e3
@@ -50,7 +54,7 @@ const inLanes = async (lanes: number, seconds: number, write: (lane: number) => 
   return { per_second, p50_ms: percentile(Float64Array.from(latencies), 0.5) }
 }
 
-const throughPort = async ({ url, sample, workspaces, at_once, seconds, from }: Writing): Promise<Written> => {
+const throughPort = async ({ url, sample, workspaces, at_once, seconds, from }: WriteOptions): Promise<WriteRound> => {
   const runtime = ManagedRuntime.make(storage(url))
   const port = await runtime.runPromise(Storage.Storage)
   let n = from
@@ -63,7 +67,7 @@ const throughPort = async ({ url, sample, workspaces, at_once, seconds, from }: 
   return written
 }
 
-const byStatement = ({ url, sample, workspaces, seconds, from }: Writing): Promise<Written> =>
+const byStatement = ({ url, sample, workspaces, seconds, from }: WriteOptions): Promise<WriteRound> =>
   Effect.gen(function* () {
     const connection = yield* PgConnection.make({ url: Redacted.make(url), types: wireTypes })
     let n = from
@@ -76,7 +80,7 @@ const byStatement = ({ url, sample, workspaces, seconds, from }: Writing): Promi
     )
   }).pipe(Effect.scoped, Effect.runPromise)
 
-const throughPg = async ({ url, sample, workspaces, at_once, seconds }: Writing): Promise<Written> => {
+const throughPg = async ({ url, sample, workspaces, at_once, seconds }: WriteOptions): Promise<WriteRound> => {
   const clients = Array.from({ length: at_once }, () => new Client(url))
   await Promise.all(clients.map((client) => client.connect()))
   const text = sameRows.statement(sample)
@@ -91,5 +95,5 @@ const throughPg = async ({ url, sample, workspaces, at_once, seconds }: Writing)
 
 if (import.meta.main) {
   const ways = { port: throughPort, statement: byStatement, pg: throughPg }
-  Child.answer((writing: Writing) => ways[writing.by](writing))
+  Child.answer((writing: WriteOptions) => ways[writing.by](writing))
 }

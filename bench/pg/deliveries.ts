@@ -5,17 +5,17 @@ import type { Flags } from "../flags.ts"
 import type { Table } from "../report.ts"
 import { arrival, arrived } from "../webhooks/arrival.ts"
 import * as postel from "../webhooks/postel.ts"
-import type { Listening } from "../webhooks/receiver.ts"
+import type { ListeningAddress } from "../webhooks/receiver.ts"
 import * as Databases from "./Databases.ts"
 import * as turns from "./turns.ts"
 
 /** The result of one round. */
-export interface Delivered {
+export interface DeliveryRound {
   readonly per_second: number
 }
 
 /** A contender. `share` is the share of the others' deliveries that it makes. */
-interface Way {
+interface Contender {
   readonly name: string
   readonly processes: number
   readonly share: number
@@ -23,7 +23,7 @@ interface Way {
 }
 
 const oneProcess = "Quotewire, one process"
-const ways: ReadonlyArray<Way> = [
+const ways: ReadonlyArray<Contender> = [
   { name: oneProcess, processes: 1, share: 1, args: [] },
   { name: "Quotewire, two processes", processes: 2, share: 1, args: [] },
   ...(postel.isThere
@@ -49,17 +49,17 @@ const logged = async (database: string, deliveries: number): Promise<void> => {
 
 /** Measures from the first commit to the last arrival. The first process publishes, and all processes deliver. */
 const measure = async (
-  { processes, args }: Way,
+  { processes, args }: Contender,
   database: string,
   url: string,
   deliveries: number
-): Promise<Delivered> => {
+): Promise<DeliveryRound> => {
   const workers = Array.from({ length: processes }, () => Child.start("pg/deliveriesWorker.ts", null, { args }))
   try {
     for (const [index, worker] of workers.entries()) {
       await worker.ask({ ask: "work", database, url, subscribes: index === 0 })
     }
-    const deliver = async (events: number): Promise<Delivered> => {
+    const deliver = async (events: number): Promise<DeliveryRound> => {
       const before = await arrived(url)
       const began = performance.now()
       await Promise.all([workers[0]?.ask({ ask: "publish", events }), arrival(url, before + events)])
@@ -77,10 +77,10 @@ const measure = async (
 }
 
 /** Measures deliveries from the commit of their events to the receiver, with one process and with two. */
-export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns.Measured<Delivered>>> => {
+export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns.Measurement<DeliveryRound>>> => {
   const receiver = Child.start("webhooks/receiver.ts", null)
   try {
-    const { url } = await receiver.ask<Listening>({ ask: "listen" })
+    const { url } = await receiver.ask<ListeningAddress>({ ask: "listen" })
     return await Databases.using((databases) => {
       const all = ways.map((way) => ({
         name: way.name,
@@ -95,9 +95,9 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
 }
 
 /** Formats the results as a table. */
-export const tableOf = (contenders: ReadonlyArray<turns.Measured<Delivered>>): Table => {
+export const tableOf = (contenders: ReadonlyArray<turns.Measurement<DeliveryRound>>): Table => {
   const one = turns.named(contenders, oneProcess)
-  const perSecond = (delivered: Delivered) => delivered.per_second
+  const perSecond = (delivered: DeliveryRound) => delivered.per_second
   return {
     name: "pg_deliveries",
     title: "PostgreSQL: signed deliveries, from the commit of their events to the receiver",

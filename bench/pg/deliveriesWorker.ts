@@ -15,12 +15,12 @@ export type Question =
 /** How many events are committed concurrently, each in its own change. */
 const commitsAtOnce = 32
 
-interface Work {
+interface Task {
   readonly publish: (events: number) => Promise<unknown>
   readonly rest: () => Promise<unknown>
 }
 
-const ours = async (database: string, url: string, subscribes: boolean): Promise<Work> => {
+const ours = async (database: string, url: string, subscribes: boolean): Promise<Task> => {
   const runtime = ManagedRuntime.make(core(storage(database)))
   const workspaceId = subscribes ? (await runtime.runPromise(subscribe(url))).workspace_id : null
   await runtime.runPromise(Storage.Storage)
@@ -41,7 +41,7 @@ const ours = async (database: string, url: string, subscribes: boolean): Promise
 }
 
 /** Runs Postel with this many workers. An empty string means Postel's default. */
-const theirs = async (database: string, url: string, workers: string): Promise<Work> => {
+const theirs = async (database: string, url: string, workers: string): Promise<Task> => {
   const sender = await postel.start(url, {
     workers: workers === "" ? null : Number(workers),
     types: subscribed,
@@ -50,7 +50,7 @@ const theirs = async (database: string, url: string, workers: string): Promise<W
   return { publish: sender.send, rest: sender.stop }
 }
 
-let work: Work | null = null
+let work: Task | null = null
 
 Child.answer(async (question: Question): Promise<object> => {
   if (question.ask === "work") {

@@ -2,7 +2,7 @@ import { Client } from "pg"
 import { counted, workspaceOf } from "./start.ts"
 
 /** What to copy, and how many times. */
-export interface Filling {
+export interface FillOptions {
   readonly url: string
   /** The workspace whose rows are copied. */
   readonly from_workspace: string
@@ -58,7 +58,7 @@ const samples = [
 const atOnce = 50_000
 
 /** Copies the rows of a real request under new IDs, each ending in a number. */
-export const fill = async ({ url, from_workspace, workspaces, from, to, what }: Filling): Promise<void> => {
+export const fill = async ({ url, from_workspace, workspaces, from, to, what }: FillOptions): Promise<void> => {
   const client = new Client(url)
   await client.connect()
   try {

@@ -3,10 +3,10 @@ import * as Child from "../Child.ts"
 import type { Flags } from "../flags.ts"
 import type { Table } from "../report.ts"
 import { median } from "../statistics.ts"
-import type { Written } from "./changesClient.ts"
+import type { WriteRound } from "./changesClient.ts"
 import * as Databases from "./Databases.ts"
 import { fill } from "./fill.ts"
-import { type Reading, reading, readsOf } from "./reads.ts"
+import { type ReadsHost, reading, readsOf } from "./reads.ts"
 import * as start from "./start.ts"
 
 /** The cost of steps while this many requests are stored. */
@@ -32,7 +32,7 @@ const repeated = async (times: number, measure: () => Promise<number>): Promise<
 
 const measure = async (
   url: string,
-  { at, service, read, cursors }: Reading,
+  { at, service, read, cursors }: ReadsHost,
   client: Child.Child,
   requests: number,
   { seconds, quick }: Flags
@@ -44,7 +44,7 @@ const measure = async (
   const write = async () => {
     from += 1_000_000
     const writing = { by: "port", url, sample: sampled, workspaces, at_once: atOnce, seconds, from }
-    return (await client.ask<Written>(writing)).per_second
+    return (await client.ask<WriteRound>(writing)).per_second
   }
   await read({ ...reads.quote, connections: 1 }, 1)
   return {

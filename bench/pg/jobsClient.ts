@@ -14,7 +14,7 @@ export interface Working {
 }
 
 /** How many jobs were finished per second. */
-export interface Worked {
+export interface JobRound {
   readonly per_second: number
 }
 
@@ -30,7 +30,7 @@ const batch = 500
 const graphileConcurrency = 24
 
 /** Measures how long this many jobs take. */
-const timed = async (jobs: number, work: () => Promise<unknown>): Promise<Worked> => {
+const timed = async (jobs: number, work: () => Promise<unknown>): Promise<JobRound> => {
   const began = performance.now()
   await work()
   return { per_second: jobs / ((performance.now() - began) / 1e3) }
@@ -64,7 +64,7 @@ const workOff = (port: Port, jobs: number) => {
   return Effect.forEach(Array.from({ length: claims }), () => lane, { concurrency: claims, discard: true })
 }
 
-const quotewire = async ({ url, jobs }: Working): Promise<Worked> => {
+const quotewire = async ({ url, jobs }: Working): Promise<JobRound> => {
   const runtime = ManagedRuntime.make(storage(url))
   const port = await runtime.runPromise(Storage.Storage)
   await runtime.runPromise(enqueue(port, jobs))
@@ -77,7 +77,7 @@ const quotewire = async ({ url, jobs }: Working): Promise<Worked> => {
 
 const graphile =
   (local: boolean) =>
-  async ({ url, jobs }: Working): Promise<Worked> => {
+  async ({ url, jobs }: Working): Promise<JobRound> => {
     let done = 0
     let finished = () => {}
     const all = new Promise<void>((resolve) => {
@@ -108,7 +108,7 @@ const graphile =
     })
   }
 
-const boss = async ({ url, jobs }: Working): Promise<Worked> => {
+const boss = async ({ url, jobs }: Working): Promise<JobRound> => {
   const pgBoss = new PgBoss({ connectionString: url, supervise: false, schedule: false })
   pgBoss.on("error", () => undefined)
   await pgBoss.start()
@@ -138,7 +138,7 @@ const boss = async ({ url, jobs }: Working): Promise<Worked> => {
 }
 
 /** The contenders by name. */
-export const contenders: ReadonlyMap<string, (working: Working) => Promise<Worked>> = new Map([
+export const contenders: ReadonlyMap<string, (working: Working) => Promise<JobRound>> = new Map([
   ["Quotewire", quotewire],
   ["graphile-worker 0.18", graphile(false)],
   ["graphile-worker 0.18, local queue", graphile(true)],

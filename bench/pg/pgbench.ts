@@ -6,7 +6,7 @@ import { promisify } from "node:util"
 import type { Change } from "@quotewire/core"
 import { cores, onCore } from "../Child.ts"
 import { median } from "../statistics.ts"
-import type { Written } from "./changesClient.ts"
+import type { WriteRound } from "./changesClient.ts"
 import * as sameRows from "./sameRows.ts"
 
 const run = promisify(execFile)
@@ -35,7 +35,7 @@ const scriptOf = ({ sample, workspaces }: Load): string => {
 }
 
 /** Writes changes with pgbench, each with one prepared statement. */
-export const write = async (load: Load): Promise<Written> => {
+export const write = async (load: Load): Promise<WriteRound> => {
   const folder = mkdtempSync(join(tmpdir(), "quotewire-pgbench-"))
   try {
     const script = join(folder, "script.sql")

@@ -1,10 +1,10 @@
 import * as Child from "../Child.ts"
 import type { Flags } from "../flags.ts"
-import type { Load, Loaded } from "../http/load.ts"
+import type { Load, LoadResult } from "../http/load.ts"
 import type { Table } from "../report.ts"
 import * as Databases from "./Databases.ts"
 import { fill } from "./fill.ts"
-import { copyOf, type Listening } from "./readsService.ts"
+import { copyOf, type ListeningAddress } from "./readsService.ts"
 import * as turns from "./turns.ts"
 
 /** What to read, and over how many connections. */
@@ -25,24 +25,24 @@ export const readsOf = (quoteId: string, requests: number, every: number, cursor
 })
 
 /** A separate host on a database, and the load generator for it. */
-export interface Reading {
+export interface ReadsHost {
   readonly service: Child.Child
-  readonly at: Listening
-  readonly read: (read: Read, seconds: number) => Promise<Loaded>
+  readonly at: ListeningAddress
+  readonly read: (read: Read, seconds: number) => Promise<LoadResult>
   readonly cursors: (events: number) => Promise<ReadonlyArray<string>>
 }
 
 /** Starts a host on a database for the duration of the reads. */
-export const reading = async <A>(url: string, work: (reading: Reading) => Promise<A>): Promise<A> => {
+export const reading = async <A>(url: string, work: (reading: ReadsHost) => Promise<A>): Promise<A> => {
   const service = Child.start("pg/readsService.ts", Child.cores.server)
   const load = Child.start("http/load.ts", Child.cores.load)
   try {
-    const at = await service.ask<Listening>({ ask: "listen", url })
+    const at = await service.ask<ListeningAddress>({ ask: "listen", url })
     const always = { port: at.port, key: at.key, method: "GET", body: null, status: 200, at_most: 10_000_000 } as const
     return await work({
       service,
       at,
-      read: (read, seconds) => load.ask<Loaded>({ ...always, ...read, seconds }),
+      read: (read, seconds) => load.ask<LoadResult>({ ...always, ...read, seconds }),
       cursors: (events) => service.ask({ ask: "cursors", events, count: places })
     })
   } finally {
@@ -58,7 +58,7 @@ const ways = [
 ] as const
 
 /** Measures reads over HTTP while a million events are stored. */
-export const run = ({ rounds, seconds, quick }: Flags): Promise<ReadonlyArray<turns.Measured<Loaded>>> =>
+export const run = ({ rounds, seconds, quick }: Flags): Promise<ReadonlyArray<turns.Measurement<LoadResult>>> =>
   Databases.using((databases) =>
     Databases.onFresh(databases, (url) =>
       reading(url, async ({ at, read, cursors }) => {
@@ -79,7 +79,7 @@ export const run = ({ rounds, seconds, quick }: Flags): Promise<ReadonlyArray<tu
   )
 
 /** Formats the results as a table. */
-export const tableOf = (contenders: ReadonlyArray<turns.Measured<Loaded>>): Table => ({
+export const tableOf = (contenders: ReadonlyArray<turns.Measurement<LoadResult>>): Table => ({
   name: "pg_reads",
   title: "PostgreSQL: reads over HTTP with 1,000,000 events stored",
   columns: ["read", "reads/s", "p50", "p99"],

@@ -18,7 +18,7 @@ export type Question =
   | { readonly ask: "claim"; readonly sample: Change.Change; readonly claims: number }
 
 /** Where the host listens, the key that it accepts, and what its database contains. */
-export interface Listening {
+export interface ListeningAddress {
   readonly port: number
   readonly key: string
   readonly workspace_id: string
@@ -32,7 +32,7 @@ let workspaceId = workspaceOf(0)
 const run = <A>(effect: Effect.Effect<A, unknown, Services>): Promise<A> =>
   runtime === null ? Promise.reject(new Error("It does not listen yet")) : runtime.runPromise(effect)
 
-const listen = async (url: string): Promise<Listening> => {
+const listen = async (url: string): Promise<ListeningAddress> => {
   const core = Service.layerOn(storage(url))
   runtime = ManagedRuntime.make(Http.layer<Quotewire.Services>({ operations, port: 0 }).pipe(Layer.provideMerge(core)))
   return run(

@@ -7,7 +7,7 @@ export interface Contender<Round> {
 }
 
 /** A contender's results, in the order of the rounds. */
-export interface Measured<Round> {
+export interface Measurement<Round> {
   readonly name: string
   readonly rounds: ReadonlyArray<Round>
 }
@@ -17,7 +17,7 @@ export const take = async <Round>(
   table: string,
   contenders: ReadonlyArray<Contender<Round>>,
   rounds: number
-): Promise<ReadonlyArray<Measured<Round>>> => {
+): Promise<ReadonlyArray<Measurement<Round>>> => {
   const all = contenders.map(({ name }) => ({ name, rounds: [] as Round[] }))
   for (let round = 0; round < rounds; round++) {
     for (const [index, { measure }] of contenders.entries()) all[index]?.rounds.push(await measure())
@@ -27,18 +27,18 @@ export const take = async <Round>(
 }
 
 /** The median of a number over a contender's rounds. */
-export const middle = <Round>({ rounds }: Measured<Round>, pick: (round: Round) => number): number =>
+export const middle = <Round>({ rounds }: Measurement<Round>, pick: (round: Round) => number): number =>
   medianOf(rounds, pick)
 
 /** The median of a number's ratios to the base's number, each in the same round. */
 export const ratio = <Round>(
-  { rounds }: Measured<Round>,
-  base: Measured<Round>,
+  { rounds }: Measurement<Round>,
+  base: Measurement<Round>,
   pick: (round: Round) => number
 ): number => medianRatio(rounds, base.rounds, (round, baseRound) => pick(round) / pick(baseRound))
 
 /** Finds a contender's results by its name. */
-export const named = <Round>(measured: ReadonlyArray<Measured<Round>>, name: string): Measured<Round> => {
+export const named = <Round>(measured: ReadonlyArray<Measurement<Round>>, name: string): Measurement<Round> => {
   const found = measured.find((candidate) => candidate.name === name)
   if (found === undefined) throw new Error(`Nobody was measured as ${name}`)
   return found

@@ -6,12 +6,12 @@ import * as Child from "../Child.ts"
 export type Question = { readonly ask: "listen" } | { readonly ask: "got" }
 
 /** Where the receiver listens. */
-export interface Listening {
+export interface ListeningAddress {
   readonly url: string
 }
 
 /** What the receiver has received so far. This proves that every delivery that counted as delivered has arrived. */
-export interface Got {
+export interface Arrivals {
   readonly posts: number
   readonly bytes: number
   readonly cpu_us: number
@@ -32,11 +32,13 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
   })
 })
 
-const listen = async (): Promise<Listening> => ({ url: `http://127.0.0.1:${await bind(server)}` })
+const listen = async (): Promise<ListeningAddress> => ({ url: `http://127.0.0.1:${await bind(server)}` })
 
-const got = (): Got => {
+const got = (): Arrivals => {
   const { user, system } = process.cpuUsage()
   return { posts, bytes, cpu_us: user + system }
 }
 
-Child.answer((question: Question): Promise<Listening> | Got => (question.ask === "listen" ? listen() : got()))
+Child.answer((question: Question): Promise<ListeningAddress> | Arrivals =>
+  question.ask === "listen" ? listen() : got()
+)

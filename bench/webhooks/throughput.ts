@@ -12,14 +12,14 @@ import * as Flags from "../flags.ts"
 import { newId } from "../peers/Peer.ts"
 import { print, rivalCells, type Table } from "../report.ts"
 import { medianOf } from "../statistics.ts"
-import { sideBySide, type Took, timed } from "../timed.ts"
+import { sideBySide, type Timing, timed } from "../timed.ts"
 import { arrival, arrived } from "./arrival.ts"
 import * as postel from "./postel.ts"
-import type { Got, Listening } from "./receiver.ts"
+import type { Arrivals, ListeningAddress } from "./receiver.ts"
 import { atOnce, body, core, eventOf, settings, subscribe, subscribed } from "./subscribed.ts"
 
 /** Tells a contender to make this many deliveries to the receiver. */
-interface Work {
+interface Task {
   readonly url: string
   readonly deliveries: number
 }
@@ -37,7 +37,7 @@ export type Row = Contest.Result & Pick<Round, "receiver_cpu">
 const maxOpen = 1_200
 
 /** The baseline. Signs and posts with undici, and does nothing else. */
-const bare = async ({ url, deliveries }: Work): Promise<Took> => {
+const bare = async ({ url, deliveries }: Task): Promise<Timing> => {
   const agent = new Agent({ connections: atOnce })
   const secret = createSecretKey(randomBytes(Signature.secretBytes))
   const post = async () => {
@@ -71,7 +71,7 @@ const sendOne = (url: string, secret: string, keys: Signature.Keys) =>
     if (!WebhookSender.isConfirmed(sent)) return yield* Effect.die(new Error(`Sending has failed: ${sent.failure}`))
   })
 
-const senderAlone = async ({ url, deliveries }: Work): Promise<Took> => {
+const senderAlone = async ({ url, deliveries }: Task): Promise<Timing> => {
   const runtime = ManagedRuntime.make(Layer.merge(NodeWebhookSender.layer(settings), NodeCrypto.layer))
   const keys = Signature.noKeys()
   const one = sendOne(`${url}/hook`, Signature.makeSecret(randomBytes(Signature.secretBytes)), keys)
@@ -149,7 +149,7 @@ const succeeded = Effect.fnUntraced(function* (workspace_id: WorkspaceId, parent
 })
 
 /** Publishes events, and waits until the log shows that every delivery succeeded. */
-const endToEnd = async ({ url, deliveries }: Work): Promise<Took> => {
+const endToEnd = async ({ url, deliveries }: Task): Promise<Timing> => {
   const progress: Progress = { over: 0 }
   const runtime = ManagedRuntime.make(core(counting(progress)))
   const { workspace_id, ids } = await runtime.runPromise(subscribe(url))
@@ -168,7 +168,7 @@ const postelShare = 1 / 20
 /** Measures Postel with its storage in memory. */
 const throughPostel =
   (workers: number | null) =>
-  async ({ url, deliveries }: Work): Promise<Took> => {
+  async ({ url, deliveries }: Task): Promise<Timing> => {
     const sender = await postel.start(url, { workers, types: subscribed, database: null })
     const before = await arrived(url)
     const took = await timed(async () => {
@@ -183,23 +183,23 @@ const postels = postel.settings.map(
   ({ name, workers }) => [`Postel, in memory, ${name}`, throughPostel(workers)] as const
 )
 
-const contenders: Contest.Contenders<Work> = new Map([
+const contenders: Contest.Contenders<Task> = new Map([
   ["Quotewire, from event to log", endToEnd],
   [base, bare],
   ["Quotewire's sender alone", senderAlone],
   ...(postel.isThere ? postels : [])
 ])
 
-const measure = async (contender: Child.Child, receiver: Child.Child, work: Work): Promise<Round> => {
-  await contender.ask<Took>({ ...work, deliveries: work.deliveries / 4 })
-  const before = await receiver.ask<Got>({ ask: "got" })
-  const took = await contender.ask<Took>(work)
-  const after = await receiver.ask<Got>({ ask: "got" })
+const measure = async (contender: Child.Child, receiver: Child.Child, task: Task): Promise<Round> => {
+  await contender.ask<Timing>({ ...task, deliveries: task.deliveries / 4 })
+  const before = await receiver.ask<Arrivals>({ ask: "got" })
+  const took = await contender.ask<Timing>(task)
+  const after = await receiver.ask<Arrivals>({ ask: "got" })
   const arrived = after.posts - before.posts
-  if (arrived !== work.deliveries) throw new Error(`${arrived} of ${work.deliveries} deliveries have arrived`)
+  if (arrived !== task.deliveries) throw new Error(`${arrived} of ${task.deliveries} deliveries have arrived`)
   return {
-    per_second: work.deliveries / took.seconds,
-    cpu_us: took.cpu_us / work.deliveries,
+    per_second: task.deliveries / took.seconds,
+    cpu_us: took.cpu_us / task.deliveries,
     receiver_cpu: (after.cpu_us - before.cpu_us) / 1e6 / took.seconds
   }
 }
@@ -210,7 +210,7 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   const deliveriesOf = (name: string) =>
     (flags.quick ? 4_000 : 12_000) * (postels.some(([postel]) => postel === name) ? postelShare : 1)
   try {
-    const { url } = await receiver.ask<Listening>({ ask: "listen" })
+    const { url } = await receiver.ask<ListeningAddress>({ ask: "listen" })
     return await Contest.run(
       {
         title: "deliveries",

@@ -111,20 +111,20 @@ export const dependencyFailures = ({ manifest }: Packed, packages: ReadonlyArray
   const own = new Map(packages.map((packed) => [packed.manifest.name, packed.manifest.version]))
   const { name } = manifest
   const pinned = Object.entries({ ...manifest.dependencies, ...manifest.optionalDependencies }).flatMap(
-    ([needed, asked]) => {
-      const version = own.get(needed)
-      if (version !== undefined && asked !== version)
-        return [`${name} depends on ${needed} ${asked}: make it ${version}, the version of this release.`]
-      if (needed.startsWith("@quotewire/") && version === undefined)
-        return [`${name} depends on ${needed}, which is not released: remove it.`]
-      return exact.test(asked) ? [] : [`${name} depends on ${needed} ${asked}: name one exact version.`]
+    ([dependency, range]) => {
+      const version = own.get(dependency)
+      if (version !== undefined && range !== version)
+        return [`${name} depends on ${dependency} ${range}: make it ${version}, the version of this release.`]
+      if (dependency.startsWith("@quotewire/") && version === undefined)
+        return [`${name} depends on ${dependency}, which is not released: remove it.`]
+      return exact.test(range) ? [] : [`${name} depends on ${dependency} ${range}: name one exact version.`]
     }
   )
-  const peers = Object.entries(manifest.peerDependencies ?? {}).flatMap(([needed, asked]) => {
-    const other = packages.find((packed) => (packed.manifest.peerDependencies?.[needed] ?? asked) !== asked)
+  const peers = Object.entries(manifest.peerDependencies ?? {}).flatMap(([dependency, range]) => {
+    const other = packages.find((packed) => (packed.manifest.peerDependencies?.[dependency] ?? range) !== range)
     return other === undefined
       ? []
-      : [`${name} asks for the peer ${needed} ${asked}, but ${other.manifest.name} for another: make them equal.`]
+      : [`${name} asks for the peer ${dependency} ${range}, but ${other.manifest.name} for another: make them equal.`]
   })
   return [...pinned, ...peers]
 }

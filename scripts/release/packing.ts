@@ -141,13 +141,13 @@ export const unscopedPackages = (cli: ReleasedManifest): ReadonlyArray<WrittenPa
 ]
 
 /**
- * Packs all packages of the repository as they are built, and the packages that the release script writes. `work` is an
- * empty folder for copies.
+ * Packs all packages of the repository as they are built, and the packages that the release script writes. `workFolder` is
+ * an empty folder for copies.
  */
-export const packAll = (work: string, out: string, repository: string | null): ReadonlyArray<Packed> => {
+export const packAll = (workFolder: string, out: string, repository: string | null): ReadonlyArray<Packed> => {
   const copied = packages.map((name) => {
     const from = join(root, "packages", name)
-    const to = join(work, name)
+    const to = join(workFolder, name)
     cpSync(from, to, {
       recursive: true,
       filter: (path) => !["node_modules", "src", "test"].some((part) => path === join(from, part))
@@ -158,7 +158,7 @@ export const packAll = (work: string, out: string, repository: string | null): R
   const cli = copied.find(({ manifest }) => manifest.name === "@quotewire/cli")
   if (cli === undefined) return copied
   const written = unscopedPackages(cli.manifest).map(({ files, manifest }) => {
-    const to = join(work, manifest.name)
+    const to = join(workFolder, manifest.name)
     for (const [path, text] of Object.entries(files)) {
       mkdirSync(dirname(join(to, path)), { recursive: true })
       writeFileSync(join(to, path), text)

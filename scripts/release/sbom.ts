@@ -7,7 +7,7 @@ import { type Component, keyOf } from "./shipped.ts"
  */
 
 /** What a list is about, and when it was made. */
-export interface About {
+export interface BomSubject {
   /** The main component, `quotewire`, which includes all others. */
   readonly subject: Component
   /** The time of the release, such as `2026-12-01T09:00:00Z`. */
@@ -30,14 +30,14 @@ const uuidOf = (text: string): string =>
     .digest("hex")
     .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, "$1-$2-8$3-8$4-$5")
 
-const identityOf = (components: ReadonlyArray<Component>, { created }: About): string =>
+const identityOf = (components: ReadonlyArray<Component>, { created }: BomSubject): string =>
   uuidOf(JSON.stringify([created, components]))
 
 const licenseOf = (license: string) =>
   / (?:OR|AND|WITH) /.test(license) ? { expression: license } : { license: { id: license } }
 
 /** The list in the CycloneDX 1.6 format. */
-export const cycloneDx = (components: ReadonlyArray<Component>, about: About) => {
+export const cycloneDx = (components: ReadonlyArray<Component>, about: BomSubject) => {
   const described = (component: Component) => ({
     type: keyOf(component) === keyOf(about.subject) ? "application" : "library",
     "bom-ref": purlOf(component),
@@ -72,7 +72,7 @@ export const cycloneDx = (components: ReadonlyArray<Component>, about: About) =>
 const spdxId = (key: string): string => `SPDXRef-${key.replaceAll(/[^0-9A-Za-z.-]+/g, "-").replace(/^-/, "")}`
 
 /** The list in the SPDX 2.3 format. */
-export const spdx = (components: ReadonlyArray<Component>, about: About) => {
+export const spdx = (components: ReadonlyArray<Component>, about: BomSubject) => {
   const name = keyOf(about.subject)
   const relations = (component: Component, kind: string, relatedKeys: ReadonlyArray<string>) =>
     relatedKeys.map((relatedKey) => ({

@@ -49,9 +49,9 @@ export const shippedComponents = (
   const components = new Map<string, Component>()
   const add = (component: Component) => components.set(keyOf(component), component)
   const own = new Map(released.map(({ manifest }) => [manifest.name, keyOf(manifest)]))
-  const keyAt = (fromPlace: string, needed: string): string => {
-    const place = placeOf(locked, fromPlace, needed)
-    return own.get(needed) ?? keyOf({ name: needed, version: locked[place]?.version ?? "" })
+  const keyAt = (fromPlace: string, dependency: string): string => {
+    const place = placeOf(locked, fromPlace, dependency)
+    return own.get(dependency) ?? keyOf({ name: dependency, version: locked[place]?.version ?? "" })
   }
   for (const packed of released) {
     const { license = "NONE", name, version } = packed.manifest
@@ -76,5 +76,5 @@ export const shippedComponents = (
       })
     }
   }
-  return [...components.values()].sort((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1))
+  return [...components.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
 }

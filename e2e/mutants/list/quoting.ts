@@ -61,8 +61,8 @@ export const quoting = inPackage("core")({
     },
     {
       name: "an ask that failed is repeated for any carrier",
-      from: "return passes && line.idempotent && ask.attempt === 1",
-      to: "return passes && ask.attempt === 1",
+      from: "return isTemporary && line.idempotent && ask.attempt === 1",
+      to: "return isTemporary && ask.attempt === 1",
       found_by: stories
     },
     {
@@ -85,7 +85,7 @@ export const quoting = inPackage("core")({
     },
     {
       name: "an exchange is recorded after its facts were erased",
-      from: "expects: records.length === 0 ? [] : [Start.factsStored(pending.request.application_id)],",
+      from: "expects: records.length === 0 ? [] : [Start.factsStored(pendingAsk.request.application_id)],",
       to: "expects: [],",
       found_by: test(eraseRaces, "leaves no record of an exchange that ended concurrently")
     }

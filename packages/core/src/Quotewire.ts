@@ -80,8 +80,8 @@ export const sandboxCarriers: Layer.Layer<CarrierAdapters, never, Mac.Mac> = Lay
 export const lines = (config: Config): Layer.Layer<never, InvalidConfig> =>
   Layer.effect(
     Lines,
-    Effect.flatMap(Effect.fromResult(readConfig(config)), (checked) =>
-      checked.lines === undefined ? Lines : Effect.succeed(linesOf(checked.lines))
+    Effect.flatMap(Effect.fromResult(readConfig(config)), (checkedConfig) =>
+      checkedConfig.lines === undefined ? Lines : Effect.succeed(linesOf(checkedConfig.lines))
     )
   )
 

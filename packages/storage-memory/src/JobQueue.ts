@@ -1,11 +1,11 @@
 import type { Ids, Job, Storage } from "@quotewire/core"
-import { type Compare, compareText, type Placed, push, take } from "./ordered.ts"
+import { type Compare, compareText, type HeapItem, push, take } from "./ordered.ts"
 
 /** A time that never comes. */
 const never = Number.POSITIVE_INFINITY
 
 /** A job that is not finished yet. It is in one heap: its lane's waiting jobs, or the leased jobs of all lanes. */
-interface StoredJob extends Placed {
+interface StoredJob extends HeapItem {
   readonly lane: Lane
   readonly number: number
   readonly kind: Job.JobKind
@@ -23,7 +23,7 @@ interface StoredJob extends Placed {
  * A group of one workspace's jobs that are claimed by the same rule: its ordered jobs, the jobs of a named lane, or all
  * other jobs.
  */
-interface Lane extends Placed {
+interface Lane extends HeapItem {
   readonly workspace: WorkspaceJobs
   readonly queue: Job.JobQueue
   /** A heap, in the order in which the jobs are due. */

@@ -55,10 +55,10 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
  */
 class Store {
   readonly jobs: JobQueue
-  readonly counts: Counts
+  readonly counts: CountsByEnd
   private readonly workspaces = new Map<Ids.WorkspaceId, Workspace>()
 
-  constructor(jobs = new JobQueue(), counts: Counts = new Map()) {
+  constructor(jobs = new JobQueue(), counts: CountsByEnd = new Map()) {
     this.jobs = jobs
     this.counts = counts
   }
@@ -180,10 +180,10 @@ class Store {
 }
 
 /** Counts that workspaces share, by the end of their time windows, so that expired counts are dropped together. */
-type Counts = Map<number, Map<string, number>>
+type CountsByEnd = Map<number, Map<string, number>>
 
 /** Adds to counts, and returns their totals. */
-const addCounts = (byEnd: Counts, now: number, tallies: ReadonlyArray<Storage.Tally>): ReadonlyArray<number> => {
+const addCounts = (byEnd: CountsByEnd, now: number, tallies: ReadonlyArray<Storage.Tally>): ReadonlyArray<number> => {
   for (const end of byEnd.keys()) if (end <= now) byEnd.delete(end)
   return tallies.map(({ workspace_id, name, window_start, window_ms, added }) => {
     const end = window_start + window_ms

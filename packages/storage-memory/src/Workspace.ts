@@ -82,7 +82,7 @@ class Table {
   get(id: string, version?: number): Change.StoredRecord | undefined {
     const entry = this.entries.get(id)
     if (entry === undefined || version === undefined || version === entry.newest.version) return entry?.newest
-    return entry.older.find((older) => older.version === version)
+    return entry.older.find((candidate) => candidate.version === version)
   }
 
   /** Stores a version. The caller must have checked that it follows the stored version. */
@@ -111,7 +111,7 @@ class Table {
     // `Change.record` copies field by field. Spreading would lose the fields that a record computes.
     const rewritten = { ...Change.record(record), body }
     if (record === entry.newest) entry.newest = rewritten
-    else entry.older = entry.older.map((older) => (older === record ? rewritten : older))
+    else entry.older = entry.older.map((olderVersion) => (olderVersion === record ? rewritten : olderVersion))
     return true
   }
 
@@ -214,8 +214,8 @@ const startOf = (ids: ReadonlyArray<string>, { after, order }: Page.RecordQuery)
 const linksOf = ({ about, parent }: Change.StoredRecord): ReadonlyArray<string> =>
   parent === null || about.includes(parent) ? about : [parent, ...about]
 
-const areSame = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): boolean =>
-  left.length === right.length && left.every((id, index) => id === right[index])
+const areSame = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean =>
+  a.length === b.length && a.every((id, index) => id === b[index])
 
 const matches = (record: Change.StoredRecord, query: Page.RecordQuery): boolean =>
   (query.parent === undefined || record.parent === query.parent) &&

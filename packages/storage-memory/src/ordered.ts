@@ -48,25 +48,25 @@ export const remove = <Key, Item extends Key>(items: Array<Item>, key: Key, comp
 }
 
 /** An item of a heap. It knows where it is, so that it can be removed without a search. */
-export interface Placed {
+export interface HeapItem {
   /** The item's index in its heap. Only the functions for heaps change it. */
   at: number
 }
 
 /** Adds an item to a heap, an array in which no item comes before its parent. An item can be in only one heap. */
-export const push = <Item extends Placed>(heap: Array<Item>, item: Item, compare: Compare<Item>): void => {
+export const push = <Item extends HeapItem>(heap: Array<Item>, item: Item, compare: Compare<Item>): void => {
   heap.push(item)
   settle(heap, item, heap.length - 1, compare)
 }
 
 /** Removes an item from the heap that it is in. */
-export const take = <Item extends Placed>(heap: Array<Item>, item: Item, compare: Compare<Item>): void => {
+export const take = <Item extends HeapItem>(heap: Array<Item>, item: Item, compare: Compare<Item>): void => {
   const last = heap.pop()
   if (last !== undefined && last !== item) settle(heap, last, item.at, compare)
 }
 
 /** Fills a free place of a heap with an item, and moves the item up or down until the heap is in order. */
-const settle = <Item extends Placed>(heap: Array<Item>, item: Item, free: number, compare: Compare<Item>): void => {
+const settle = <Item extends HeapItem>(heap: Array<Item>, item: Item, free: number, compare: Compare<Item>): void => {
   let at = free
   while (at > 0) {
     const above = (at - 1) >> 1
@@ -87,7 +87,7 @@ const settle = <Item extends Placed>(heap: Array<Item>, item: Item, free: number
   place(heap, item, at)
 }
 
-const place = <Item extends Placed>(heap: Array<Item>, item: Item, index: number): void => {
+const place = <Item extends HeapItem>(heap: Array<Item>, item: Item, index: number): void => {
   heap[index] = item
   item.at = index
 }

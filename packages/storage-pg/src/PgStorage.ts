@@ -2,7 +2,7 @@ import { Storage } from "@quotewire/core"
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { DatabaseRefused } from "./connection/DatabaseRefused.ts"
 import * as DatabaseClock from "./database/DatabaseClock.ts"
-import { lostAtStart, markOf, type Opened, type Options, open } from "./opening/open.ts"
+import { lostAtStart, markOf, type OpenedStorage, type Options, open } from "./opening/open.ts"
 
 export { DatabaseRefused, type RefusalReason } from "./connection/DatabaseRefused.ts"
 export { migrate } from "./migrations/PlainSchema.ts"
@@ -42,7 +42,7 @@ export const layerWithClock = (options: Options): Layer.Layer<Storage.Storage, D
 /** Opens and uses a database that is not a cell. */
 const opened = <A>(
   options: Options,
-  run: (opened: Opened) => Effect.Effect<A, Storage.StorageUnavailable, Scope.Scope>
+  run: (opened: OpenedStorage) => Effect.Effect<A, Storage.StorageUnavailable, Scope.Scope>
 ): Effect.Effect<A, DatabaseRefused, Scope.Scope> =>
   Effect.gen(function* () {
     const database = yield* open(options)

@@ -54,13 +54,13 @@ export const postgres = (postgresOptions: PostgresOptions): Layer.Layer<Storage.
   return options.data === undefined ? onServer(options) : inFolder(options)
 }
 
-const onServer = ({ data: _none, migrate = false, pooler_url, url, ...options }: ServerOptions) => {
+const onServer = ({ data: _none, migrate: migratesOnOpen = false, pooler_url, url, ...options }: ServerOptions) => {
   if (typeof url !== "string" || addressOf(url) === null) return refuse(wrongUrl)
   if (pooler_url !== undefined && addressOf(pooler_url) === null) return refuse(wrongPooler)
   const pooler = pooler_url === undefined ? {} : { pooler_url: Redacted.make(pooler_url) }
   const database = { ...options, ...pooler, url: Redacted.make(url) }
   const storage = PgStorage.layerWithClock(database)
-  return migrate ? Layer.unwrap(Effect.as(PgStorage.migrate(database), storage)) : storage
+  return migratesOnOpen ? Layer.unwrap(Effect.as(PgStorage.migrate(database), storage)) : storage
 }
 
 const inFolder = ({ data, url }: FolderOptions) => {

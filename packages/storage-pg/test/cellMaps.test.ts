@@ -108,7 +108,7 @@ describe("cells that do not match their databases", () => {
 
 describe("a cell map", () => {
   const mark = (name: string): Cell.Mark => ({ name, first: "c0", map: "map" })
-  const named = (name: string, is: string): CellMap.Named => ({
+  const named = (name: string, is: string): CellMap.NamedRecords => ({
     name,
     found: { mark: mark(is), listed: is === "c0" ? ["c0", "c1", "c2", "c3", "c4"] : [] }
   })
@@ -123,7 +123,7 @@ describe("a cell map", () => {
           cells.length === all.length && names[0] === "c0" && names.every((name, index) => places[index] === name)
         const [first, ...others] = cells
         if (first === undefined) return
-        const settings: Array.NonEmptyReadonlyArray<CellMap.Named> = [first, ...others]
+        const settings: Array.NonEmptyReadonlyArray<CellMap.NamedRecords> = [first, ...others]
         assert.strictEqual(CellMap.mismatch(settings) === null, isRight)
       })
     )

@@ -18,7 +18,7 @@ export const set = Effect.fnUntraced(function* (config: Config, organization_id:
   }
 }, Effect.orDie)
 
-const warn = ({ carrier }: Carrier.CarrierAdapter, missing: ReadonlyArray<string>) =>
+const warn = ({ carrier }: Carrier.CarrierAdapter, fieldNames: ReadonlyArray<string>) =>
   Effect.logWarning(
     "A carrier will not be asked, because its connection has no values. Set sandbox_connections in the configuration"
-  ).pipe(Effect.annotateLogs({ carrier_id: carrier.id, missing: missing.join(", ") }))
+  ).pipe(Effect.annotateLogs({ carrier_id: carrier.id, missing: fieldNames.join(", ") }))

@@ -20,13 +20,13 @@ const place = {
   environment: word("environment", Caller.Environment.literals, "Environment that the connection is for")
 }
 
-interface Place {
+interface ConnectionKey {
   readonly organization: ConnectionSummary["organization_id"]
   readonly carrier: string
   readonly environment: Caller.Environment
 }
 
-const placeOf = ({ organization: organization_id, carrier: carrier_id, environment }: Place) => ({
+const placeOf = ({ organization: organization_id, carrier: carrier_id, environment }: ConnectionKey) => ({
   organization_id,
   carrier_id,
   environment

@@ -10,7 +10,8 @@ import { reportAllErrors } from "../settings/Parameters.ts"
 import * as Settings from "../settings/Settings.ts"
 import * as Output from "../terminal/Output.ts"
 
-const print = (json: boolean) => (event: Feed.FeedEvent) => Output.result({ json }, event, [Feed.lineOf(event)])
+const print = (asJson: boolean) => (event: Feed.FeedEvent) =>
+  Output.result({ json: asJson }, event, [Feed.lineOf(event)])
 
 const tail = Command.make(
   "tail",

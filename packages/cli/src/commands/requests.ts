@@ -141,7 +141,7 @@ const find = Command.make(
         created_after: settings.since
       }
       yield* FoundRequests.newest(settings, Record.getSomes(filters), settings.limit).pipe(
-        Stream.runForEach((found) => Output.result(settings, found, [FoundRequests.lineOf(found)]))
+        Stream.runForEach((request) => Output.result(settings, request, [FoundRequests.lineOf(request)]))
       )
     })
 ).pipe(

@@ -6,7 +6,7 @@ import { Command } from "effect/cli"
 import * as OAuthSetting from "../agents/OAuthSetting.ts"
 import * as CarrierList from "../carriers/CarrierList.ts"
 import * as ConfigFile from "../config/ConfigFile.ts"
-import type { Ready } from "../processes/Messages.ts"
+import type { ReadyMessage } from "../processes/Messages.ts"
 import * as Primary from "../processes/Primary.ts"
 import * as Role from "../processes/Role.ts"
 import * as Worker from "../processes/Worker.ts"
@@ -135,5 +135,5 @@ const host = Effect.fnUntraced(function* (
     Effect.provideContext(context)
   )
   const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
-  return { base_url, carriers, is_live_without_carriers } satisfies Ready
+  return { base_url, carriers, is_live_without_carriers } satisfies ReadyMessage
 })

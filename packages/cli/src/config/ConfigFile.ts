@@ -28,9 +28,9 @@ export const load = Effect.fnUntraced(function* (setting: Option.Option<string>)
 })
 
 /** Checks the configuration that a file exports. */
-export const read = (exported: unknown, shown: string): Effect.Effect<Config, WrongUsage> =>
+export const read = (exported: unknown, shownPath: string): Effect.Effect<Config, WrongUsage> =>
   Effect.fromResult(readConfig(exported)).pipe(
-    Effect.catchTag("InvalidConfig", ({ message }) => refused(`${shown}: ${message}`))
+    Effect.catchTag("InvalidConfig", ({ message }) => refused(`${shownPath}: ${message}`))
   )
 
 const emptyConfig: Config = {}
@@ -84,26 +84,26 @@ export const shownFrom =
   }
 
 /** Imports a file that exists. An error in it fails as wrong usage. */
-export const importFile = Effect.fnUntraced(function* (file: string, shown: (file: string) => string) {
+export const importFile = Effect.fnUntraced(function* (file: string, showPath: (file: string) => string) {
   if (/\.[cm]?ts$/.test(file) && process.features.typescript === false) {
     return yield* refused(
-      `${shown(file)} cannot be loaded, because TypeScript is turned off in this Node process: start Node without the option that turns it off, or write the configuration in JavaScript, as a .mjs file.`
+      `${showPath(file)} cannot be loaded, because TypeScript is turned off in this Node process: start Node without the option that turns it off, or write the configuration in JavaScript, as a .mjs file.`
     )
   }
   const copies = secondCopies(file)
   if (copies.length > 0) {
     return yield* refused(
-      `${shown(file)} uses a different copy of ${copies.join(" and ")} than this command: install the command next to the file, with npm install @quotewire/cli, and run that command.`
+      `${showPath(file)} uses a different copy of ${copies.join(" and ")} than this command: install the command next to the file, with npm install @quotewire/cli, and run that command.`
     )
   }
   const { href } = yield* Effect.orDie((yield* Path.Path).toFileUrl(file))
   return yield* Effect.tryPromise({
     try: (): Promise<object> => import(href),
-    catch: (thrown) => new WrongUsage({ message: LoadFault.sentence(thrown, file, shown) })
+    catch: (thrown) => new WrongUsage({ message: LoadFault.sentence(thrown, file, showPath) })
   }).pipe(
     Effect.timeoutOrElse({
       duration: loadTimeoutMs,
-      orElse: () => refused(`${shown(file)} did not finish loading within a minute.`)
+      orElse: () => refused(`${showPath(file)} did not finish loading within a minute.`)
     })
   )
 })

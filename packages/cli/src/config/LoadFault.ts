@@ -9,20 +9,20 @@ import { fileURLToPath } from "node:url"
  * If the file's own code throws, the sentence repeats the error's message, because only that code knows what is
  * missing.
  */
-export const sentence = (thrown: unknown, file: string, shown: (file: string) => string): string => {
-  if (!(thrown instanceof Error)) return `${shown(file)} throws ${kindOf(thrown)} while it loads.`
-  const shownPlace = (place: Place) => `${shown(place.file)}${place.place}`
+export const sentence = (thrown: unknown, file: string, showPath: (file: string) => string): string => {
+  if (!(thrown instanceof Error)) return `${showPath(file)} throws ${kindOf(thrown)} while it loads.`
+  const shownPlace = (place: SourcePosition) => `${showPath(place.file)}${place.place}`
   const message = messageOf(thrown)
   const thrownAt = placeOfThrow(thrown, file)
   if (thrownAt !== null) return `${shownPlace(thrownAt)} throws while it loads: ${thrown.name}: ${message}`
-  if (thrown.name !== "SyntaxError") return `${shown(file)} cannot be loaded: ${message}`
+  if (thrown.name !== "SyntaxError") return `${showPath(file)} cannot be loaded: ${message}`
   const writtenAt = placeOfSyntax(thrown.stack ?? "") ?? placeByCheck(file)
   if (writtenAt !== null) return `${shownPlace(writtenAt)} does not compile: ${message}`
-  return `${shown(file)}, or a file that it imports, does not compile: ${message}`
+  return `${showPath(file)}, or a file that it imports, does not compile: ${message}`
 }
 
 /** A file and a position in it, such as `:12` or `:12:5`. */
-interface Place {
+interface SourcePosition {
   readonly file: string
   readonly place: string
 }
@@ -59,7 +59,7 @@ const frame = /^\s*at (?:.*\()?(file:\/\/.+?|\/.+?|[A-Za-z]:\\.+?)(:\d+:\d+)\)?$
  *
  * Frames after Node's module loader are ignored, because they belong to the program that imports the file.
  */
-const placeOfThrow = ({ message, stack = "" }: Error, file: string): Place | null => {
+const placeOfThrow = ({ message, stack = "" }: Error, file: string): SourcePosition | null => {
   const lines = stack.slice(Math.max(0, stack.indexOf(message)) + message.length).split("\n")
   const loader = lines.findIndex((line) => line.includes("node:internal/modules/"))
   const places = (loader < 0 ? lines : lines.slice(0, loader)).flatMap((line) => {
@@ -67,18 +67,19 @@ const placeOfThrow = ({ message, stack = "" }: Error, file: string): Place | nul
     return url === undefined || place === undefined ? [] : [{ file: pathOf(url), place }]
   })
   const folder = `${dirname(file)}${sep}`
-  const isOwn = (place: Place) => place.file.startsWith(folder) && !place.file.includes(`${sep}node_modules${sep}`)
+  const isOwn = (place: SourcePosition) =>
+    place.file.startsWith(folder) && !place.file.includes(`${sep}node_modules${sep}`)
   return places.find(isOwn) ?? places[0] ?? null
 }
 
 /** Parses the position at the beginning of Node's report about a file, such as `file:///folder/file.mjs:3`. */
-const placeOfSyntax = (report: string): Place | null => {
+const placeOfSyntax = (report: string): SourcePosition | null => {
   const [, url, place] = /^(file:\/\/.+|\/.+|[A-Za-z]:\\.+)(:\d+)$/m.exec(report) ?? []
   return url === undefined || place === undefined ? null : { file: pathOf(url), place }
 }
 
 /** Finds a syntax error with `node --check`, because Node does not tell an importer where it is. */
-const placeByCheck = (file: string): Place | null => {
+const placeByCheck = (file: string): SourcePosition | null => {
   const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8", timeout: 5_000 })
   return placeOfSyntax(stderr)
 }

@@ -29,8 +29,8 @@ const line = Prompt.Confirm({ message: "Add an insurance line of your own (bicyc
 const receiver = Prompt.Confirm({ message: "Add a webhook receiver?" })
 const docker = Prompt.Confirm({ message: "Add files for Docker, with PostgreSQL?" })
 
-const orQuit = <A, R>(asked: Effect.Effect<A, Terminal.QuitError, R>): Effect.Effect<A, CommandFailed, R> =>
-  Effect.mapError(asked, () => new CommandFailed({ message: "Nothing was written." }))
+const orQuit = <A, R>(answer: Effect.Effect<A, Terminal.QuitError, R>): Effect.Effect<A, CommandFailed, R> =>
+  Effect.mapError(answer, () => new CommandFailed({ message: "Nothing was written." }))
 
 /** Asks for the folder. */
 export const askFolder = Prompt.run(Prompt.String({ message: "In which folder?", default: "." })).pipe(orQuit)

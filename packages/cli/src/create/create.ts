@@ -27,7 +27,7 @@ const flags = {
   docker: part("docker", "Add files for Docker, with PostgreSQL")
 }
 
-interface Given {
+interface ChoiceFlags {
   readonly in: Option.Option<Choices["place"]>
   readonly carrier: Option.Option<Choices["carrier"]>
   readonly line: Option.Option<boolean>
@@ -36,7 +36,7 @@ interface Given {
 }
 
 /** The choices that the user made with flags. */
-const choicesOf = ({ carrier, docker, in: place, line, receiver }: Given): Effect.Effect<Choices, WrongUsage> =>
+const choicesOf = ({ carrier, docker, in: place, line, receiver }: ChoiceFlags): Effect.Effect<Choices, WrongUsage> =>
   Option.isNone(place)
     ? Effect.fail(new WrongUsage({ message: `Choose where the service runs: --in must be ${anyOf(places)}.` }))
     : Effect.succeed({
@@ -48,7 +48,7 @@ const choicesOf = ({ carrier, docker, in: place, line, receiver }: Given): Effec
       })
 
 /** Whether to ask the user questions: only at a terminal, and if no flag makes a choice. */
-const asks = ({ carrier, docker, in: place, line, receiver }: Given) =>
+const asks = ({ carrier, docker, in: place, line, receiver }: ChoiceFlags) =>
   Effect.map(
     TerminalCapabilities.TerminalCapabilities,
     ({ canPrompt }) =>

@@ -28,14 +28,14 @@ export const make = (): CollectedMetrics => {
   let past: MergedMetrics.Families = new Map()
   let replaced = 0
 
-  const textOf = (asked: ReadonlyArray<WorkerProcess>, answered: ReadonlySet<WorkerProcess>): string => {
-    const all = asked.map((worker) =>
+  const textOf = (workers: ReadonlyArray<WorkerProcess>, answered: ReadonlySet<WorkerProcess>): string => {
+    const all = workers.map((worker) =>
       answered.has(worker) ? worker.reported() : MergedMetrics.totals(worker.reported())
     )
-    const heard = asked.filter((worker) => answered.has(worker)).length
+    const heard = workers.filter((worker) => answered.has(worker)).length
     const own = MergedMetrics.read(Metrics.processText())
     return MergedMetrics.write(
-      MergedMetrics.merge([...all, past, own, ...counts(heard, asked.length - heard, replaced)])
+      MergedMetrics.merge([...all, past, own, ...counts(heard, workers.length - heard, replaced)])
     )
   }
 
@@ -67,8 +67,8 @@ export const make = (): CollectedMetrics => {
 }
 
 /** Metrics about the number of processes that the other metrics come from. */
-const counts = (heard: number, silent: number, replaced: number): ReadonlyArray<MergedMetrics.Families> => [
-  MergedMetrics.single("quotewire_processes", "gauge", "Workers whose metrics are in this response.", heard),
+const counts = (answered: number, silent: number, replaced: number): ReadonlyArray<MergedMetrics.Families> => [
+  MergedMetrics.single("quotewire_processes", "gauge", "Workers whose metrics are in this response.", answered),
   MergedMetrics.single("quotewire_processes_silent", "gauge", "Workers that have not reported their metrics.", silent),
   MergedMetrics.single("quotewire_processes_replaced_total", "counter", "Workers that ended unexpectedly.", replaced)
 ]

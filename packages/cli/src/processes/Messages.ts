@@ -5,14 +5,14 @@ import { Option, Schema } from "effect"
  */
 
 /** What a worker reports when its host is listening. */
-export const Ready = Schema.Struct({
+export const ReadyMessage = Schema.Struct({
   base_url: Schema.String,
   /** The IDs of its carriers, by environment. */
   carriers: Schema.Struct({ sandbox: Schema.Array(Schema.String), live: Schema.Array(Schema.String) }),
   /** Whether the live environment can be called but has no carriers. */
   is_live_without_carriers: Schema.Boolean
 })
-export type Ready = typeof Ready.Type
+export type ReadyMessage = typeof ReadyMessage.Type
 
 /** The address that the primary listens on. */
 export const Bound = Schema.fromJsonString(
@@ -34,7 +34,7 @@ export type Order = typeof Order.Type
 
 /** A report from a worker to the primary. Metrics are in the Prometheus text format. */
 export const Report = Schema.Union([
-  Schema.TaggedStruct("Ready", { host: Ready }),
+  Schema.TaggedStruct("Ready", { host: ReadyMessage }),
   Schema.TaggedStruct("Refused", { message: Schema.String, is_wrong_usage: Schema.Boolean }),
   Schema.TaggedStruct("Taken", {}),
   Schema.TaggedStruct("Metrics", { text: Schema.String }),

@@ -4,13 +4,13 @@ import type { HostSettings } from "../settings/HostSettings.ts"
 import { refusedPort } from "../settings/refusals.ts"
 import * as Acceptor from "./Acceptor.ts"
 import * as CollectedMetrics from "./CollectedMetrics.ts"
-import type { Ready } from "./Messages.ts"
+import type { ReadyMessage } from "./Messages.ts"
 import * as Supervisor from "./Supervisor.ts"
 import * as WorkerProcess from "./WorkerProcess.ts"
 import * as Workers from "./Workers.ts"
 
 /** Called when all workers are ready. */
-export type Announce = (ready: Ready) => Effect.Effect<void>
+export type Announce = (ready: ReadyMessage) => Effect.Effect<void>
 
 /**
  * Runs a number of workers behind one port until interrupted, then drains them.

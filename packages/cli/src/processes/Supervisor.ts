@@ -1,14 +1,14 @@
 import { Effect, Result, Semaphore } from "effect"
 import { CommandFailed, type WrongUsage } from "../settings/CommandErrors.ts"
 import * as BackOff from "./BackOff.ts"
-import type { Ready } from "./Messages.ts"
+import type { ReadyMessage } from "./Messages.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"
 import { type Launched, monotonicMs, type Workers } from "./Workers.ts"
 
 /** Keeps a number of workers running. */
 export interface Supervisor {
   /** Starts the first worker, then the others. Fails with the reason if a worker cannot start. */
-  readonly start: Effect.Effect<Ready, CommandFailed | WrongUsage>
+  readonly start: Effect.Effect<ReadyMessage, CommandFailed | WrongUsage>
   /** Replaces workers that end. Never returns, but fails if all of them keep ending. */
   readonly keep: Effect.Effect<never, CommandFailed | WrongUsage>
   /**
@@ -22,7 +22,7 @@ export interface Supervisor {
 const longestStartMs = 120_000
 
 /** A slot for one worker. Whoever replaces the worker must hold the lock. */
-interface Place {
+interface WorkerPlace {
   worker: WorkerProcess
   ready_at_ms: number
   /** How many consecutive workers in this place have failed: they could not start, or ended soon. */
@@ -30,14 +30,14 @@ interface Place {
   readonly lock: Semaphore.Semaphore
 }
 
-const placeOf = ({ ready_at_ms, worker }: Launched): Place => ({
+const placeOf = ({ ready_at_ms, worker }: Launched): WorkerPlace => ({
   worker,
   ready_at_ms,
   failures: 0,
   lock: Semaphore.makeUnsafe(1)
 })
 
-const occupy = (place: Place, { ready_at_ms, worker }: Launched): void => {
+const occupy = (place: WorkerPlace, { ready_at_ms, worker }: Launched): void => {
   place.worker = worker
   place.ready_at_ms = ready_at_ms
 }
@@ -50,7 +50,7 @@ const launchNext = (workers: Workers) =>
   })
 
 /** Whether the workers in all places are in a crash loop. */
-const isCrashLoop = (places: ReadonlyArray<Place>, workers: Workers) =>
+const isCrashLoop = (places: ReadonlyArray<WorkerPlace>, workers: Workers) =>
   Effect.map(monotonicMs, (now) =>
     BackOff.isCrashLoop(
       places.map(({ failures, ready_at_ms, worker }) =>
@@ -61,7 +61,7 @@ const isCrashLoop = (places: ReadonlyArray<Place>, workers: Workers) =>
 
 /** Creates a supervisor for this many workers. It does not start them yet. */
 export const make = (count: number, workers: Workers): Supervisor => {
-  const places: Array<Place> = []
+  const places: Array<WorkerPlace> = []
 
   // The first worker starts alone, because it migrates the database and sets up its seal keys.
   const start = Effect.gen(function* () {
@@ -77,7 +77,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
   const next = launchNext(workers)
 
   /** Replaces a worker that has ended, after a pause that grows with each failure. */
-  const replace = Effect.fnUntraced(function* (place: Place, ending: string) {
+  const replace = Effect.fnUntraced(function* (place: WorkerPlace, ending: string) {
     workers.forget(place.worker)
     const servedMs = (yield* monotonicMs) - place.ready_at_ms
     place.failures = BackOff.failuresAfter(place.failures, servedMs) + 1
@@ -94,7 +94,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
     return yield* Effect.fail(reason)
   })
 
-  const watch = (place: Place) =>
+  const watch = (place: WorkerPlace) =>
     Effect.suspend(() => {
       const { lock, worker } = place
       return Effect.flatMap(worker.ended, (ending) =>
@@ -103,7 +103,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
       )
     })
 
-  const renew = Effect.fnUntraced(function* (place: Place) {
+  const renew = Effect.fnUntraced(function* (place: WorkerPlace) {
     const previous = place.worker
     const launched = yield* next
     occupy(place, launched)
@@ -132,5 +132,5 @@ export const make = (count: number, workers: Workers): Supervisor => {
 const crashLoop = (ending: string) =>
   new CommandFailed({ message: `Every process keeps crashing, most recently with ${ending}.` })
 
-const logEnd = ({ failures, worker }: Place, text: string) =>
+const logEnd = ({ failures, worker }: WorkerPlace, text: string) =>
   Effect.logWarning(text).pipe(Effect.annotateLogs({ pid: worker.pid, wait_ms: BackOff.waitMs(failures) }))

@@ -13,7 +13,7 @@ const longestLeaveMs = 1_000
  * because the primary prints it once for all workers.
  */
 export const run = <R>(
-  host: Effect.Effect<Messages.Ready, CommandFailed | WrongUsage, R>
+  host: Effect.Effect<Messages.ReadyMessage, CommandFailed | WrongUsage, R>
 ): Effect.Effect<void, never, Exclude<R, Scope.Scope>> =>
   Effect.gen(function* () {
     const orders = listen(Effect.runForkWith(yield* Effect.context<never>()))
@@ -47,8 +47,8 @@ const report = (message: Messages.Report): Effect.Effect<void> =>
   Effect.sync(() => void process.send?.(message, undefined, undefined, () => {}))
 
 /** Reports the final metrics and waits until they have arrived. */
-const leave = (left: Deferred.Deferred<void>): Effect.Effect<void> =>
+const leave = (hasLeft: Deferred.Deferred<void>): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* report({ _tag: "Drained", metrics: yield* Metrics.text })
-    yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(left)), longestLeaveMs)
+    yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(hasLeft)), longestLeaveMs)
   })

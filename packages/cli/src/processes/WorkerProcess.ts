@@ -12,7 +12,7 @@ import { boundVariable, workerVariable } from "./Role.ts"
 export interface WorkerProcess {
   readonly pid: number
   /** Waits until the worker listens. Fails with the reason if it cannot listen. */
-  readonly ready: Effect.Effect<Messages.Ready, CommandFailed | WrongUsage>
+  readonly ready: Effect.Effect<Messages.ReadyMessage, CommandFailed | WrongUsage>
   /** Waits until the worker has ended. Returns how it ended, such as `exit code 1` or `signal SIGKILL`. */
   readonly ended: Effect.Effect<string>
   /** Hands a connection to the worker. `taken` is called when the worker can take the next one. */
@@ -54,7 +54,7 @@ const killAll = (): void => {
 }
 
 const workerProcess = (worker: NonNullable<typeof cluster.worker>): WorkerProcess => {
-  const ready = Deferred.makeUnsafe<Messages.Ready, CommandFailed | WrongUsage>()
+  const ready = Deferred.makeUnsafe<Messages.ReadyMessage, CommandFailed | WrongUsage>()
   const ended = Deferred.makeUnsafe<string>()
   let answered = Deferred.makeUnsafe<void>()
   let reported: MergedMetrics.Families = new Map()

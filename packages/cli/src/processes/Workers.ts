@@ -1,6 +1,6 @@
 import { Clock, Effect, Exit, type Scope } from "effect"
 import { CommandFailed, type WrongUsage } from "../settings/CommandErrors.ts"
-import type { Ready } from "./Messages.ts"
+import type { ReadyMessage } from "./Messages.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"
 
 /** Monotonic time in milliseconds, because the uptime of a worker must not depend on the wall clock. */
@@ -21,7 +21,7 @@ export interface Settings {
 /** A worker that is listening. */
 export interface Launched {
   readonly worker: WorkerProcess
-  readonly ready: Ready
+  readonly ready: ReadyMessage
   /** When the worker began to listen, in monotonic time. */
   readonly ready_at_ms: number
 }

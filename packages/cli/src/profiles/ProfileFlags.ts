@@ -50,9 +50,9 @@ export const profile = parsedAs(setName, (args) => Effect.andThen(used(args), se
 
 /** The key to call with: the explicit key, or else the profile's key. */
 export const apiKey = parsedAs(Settings.callerKey, (args) =>
-  Effect.catchTag(Settings.callerKey.parse(args), "MissingOption", (missing) =>
-    Effect.flatMap(used(args), (chosen) =>
-      chosen === null ? Effect.fail(missing) : Effect.succeed([args.arguments, chosen.api_key] as const)
+  Effect.catchTag(Settings.callerKey.parse(args), "MissingOption", (error) =>
+    Effect.flatMap(used(args), (selected) =>
+      selected === null ? Effect.fail(error) : Effect.succeed([args.arguments, selected.api_key] as const)
     )
   )
 )
@@ -60,6 +60,6 @@ export const apiKey = parsedAs(Settings.callerKey, (args) =>
 /** The host to call: the explicit host, or else the profile's, or else that of `quotewire dev`. */
 export const baseUrl = parsedAs(Settings.calledUrl, (args) =>
   Effect.catchTag(Settings.calledUrl.parse(args), "MissingOption", () =>
-    Effect.map(used(args), (chosen) => [args.arguments, chosen?.base_url ?? Settings.localUrl] as const)
+    Effect.map(used(args), (selected) => [args.arguments, selected?.base_url ?? Settings.localUrl] as const)
   )
 )

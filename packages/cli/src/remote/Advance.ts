@@ -13,21 +13,25 @@ const numeral = (value: number): string => value.toLocaleString("en-US")
  * A clock advance that this command requested. `from` and `to` are in seconds of the sandbox's clock, and `at_ms` is
  * when it was requested.
  */
-interface Asked {
+interface RequestedAdvance {
   readonly from: number
   readonly to: number
   readonly at_ms: number
 }
 
 /** Describes how much time is left, and how fast it passes. */
-const progressOf = ({ at_ms, from, to }: Asked, reached: number, nowMs: number): string => {
-  const left = Math.max(0, to - reached)
-  const pace = Math.round(Math.max(0, reached - from) / Math.max(1, (nowMs - at_ms) / 1_000))
+const progressOf = ({ at_ms, from, to }: RequestedAdvance, reachedMs: number, nowMs: number): string => {
+  const left = Math.max(0, to - reachedMs)
+  const pace = Math.round(Math.max(0, reachedMs - from) / Math.max(1, (nowMs - at_ms) / 1_000))
   return `The clock is still advancing: ${numeral(left)} ${left === 1 ? "second is" : "seconds are"} left, at ${numeral(pace)} per second so far.`
 }
 
 /** Prints to standard error how much time is left, how fast it passes, and which carriers have not answered yet. */
-const reportProgress = Effect.fnUntraced(function* (client: HostClient.HostClient, asked: Asked, id: string) {
+const reportProgress = Effect.fnUntraced(function* (
+  client: HostClient.HostClient,
+  requested: RequestedAdvance,
+  id: string
+) {
   const { clock_offset_seconds } = yield* HostClient.call((signal) => client.get_sandbox({}, { signal }))
   const { quote_request } = yield* HostClient.call((signal) =>
     client.get_quote_request({ id, wait_seconds: 0 }, { signal })
@@ -35,7 +39,7 @@ const reportProgress = Effect.fnUntraced(function* (client: HostClient.HostClien
   const waiting = quote_request.carriers
     .filter(({ outcome }) => outcome === "pending")
     .map(({ carrier }) => carrier.name)
-  const progress = progressOf(asked, clock_offset_seconds, yield* Clock.currentTimeMillis)
+  const progress = progressOf(requested, clock_offset_seconds, yield* Clock.currentTimeMillis)
   yield* Console.error(printable(waiting.length === 0 ? progress : `${progress} No answer yet: ${waiting.join(", ")}.`))
 })
 

@@ -157,10 +157,10 @@ interface TimelinePage extends TimelineReport.WholeTimeline {
 export const timeline = (
   host: Host,
   id: Ids.QuoteRequestId,
-  bodies: boolean
+  withBodies: boolean
 ): Effect.Effect<TimelineReport.WholeTimeline, CommandFailed> =>
   Effect.gen(function* () {
-    const name = bodies ? "read_quote_request_exchanges" : "get_quote_request_timeline"
+    const name = withBodies ? "read_quote_request_exchanges" : "get_quote_request_timeline"
     let page = yield* askedAbout<TimelinePage>(host, name, { id })
     const entries = [...page.entries]
     while (page.next !== null) {

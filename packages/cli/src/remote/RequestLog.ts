@@ -34,7 +34,7 @@ const pollMs = 2_000
 const overlapMs = 10_000
 
 /** What the polls have read so far. */
-interface Seen {
+interface LogPosition {
   /** Entries before this time are ignored; null until the first entry is found. */
   readonly floor: string | null
   /** The time of the newest entry. */
@@ -43,7 +43,7 @@ interface Seen {
   readonly ids: ReadonlySet<string>
 }
 
-const nothing: Seen = { floor: null, newest: null, ids: new Set() }
+const nothing: LogPosition = { floor: null, newest: null, ids: new Set() }
 
 const page = (client: HostClient.HostClient, input: { readonly since?: string; readonly cursor?: string }) =>
   HostClient.call((signal) => client.list_api_requests({ limit: 100, ...input }, { signal }))
@@ -66,20 +66,20 @@ const allSince = (
 /**
  * The time from which the next poll reads: slightly before the newest entry, but never before the first poll's newest.
  */
-const sinceOf = ({ floor, newest }: Seen): string | null => {
+const sinceOf = ({ floor, newest }: LogPosition): string | null => {
   if (floor === null || newest === null) return null
   const from = Timestamp.fromMillis(Date.parse(newest) - overlapMs)
   return from > floor ? from : floor
 }
 
-const look = Effect.fnUntraced(function* (client: HostClient.HostClient, seen: Seen) {
-  const since = sinceOf(seen)
+const look = Effect.fnUntraced(function* (client: HostClient.HostClient, position: LogPosition) {
+  const since = sinceOf(position)
   const found = since === null ? (yield* page(client, {})).requests : yield* allSince(client, since)
-  const unseen = found.filter((entry) => !isOwn(entry) && !seen.ids.has(entry.request_id))
+  const unseen = found.filter((entry) => !isOwn(entry) && !position.ids.has(entry.request_id))
   const entries = (since === null ? unseen.slice(0, firstEntries) : unseen).toReversed()
-  const newest = found[0]?.created_at ?? seen.newest
-  const after: Seen = {
-    floor: seen.floor ?? newest,
+  const newest = found[0]?.created_at ?? position.newest
+  const after: LogPosition = {
+    floor: position.floor ?? newest,
     newest,
     ids: new Set(found.map(({ request_id }) => request_id))
   }
@@ -94,10 +94,10 @@ export const follow = (settings: HostClient.HostSettings): Stream.Stream<Entry, 
   const client = HostClient.make(settings)
   // The first poll has shown that the address is right, so this client keeps retrying while the host is down.
   const patient = HostClient.make(settings, { max_retries: 20 })
-  return Stream.paginate(nothing, (seen) =>
+  return Stream.paginate(nothing, (position) =>
     Effect.gen(function* () {
-      if (seen !== nothing) yield* Effect.sleep(pollMs)
-      const { after, entries } = yield* look(seen === nothing ? client : patient, seen)
+      if (position !== nothing) yield* Effect.sleep(pollMs)
+      const { after, entries } = yield* look(position === nothing ? client : patient, position)
       return [entries, Option.some(after)] as const
     })
   )

@@ -2,7 +2,7 @@ import type { Lines } from "@quotewire/core"
 import { FirstCall } from "@quotewire/http"
 
 /** What `quotewire dev` prints when it is ready. */
-export interface Ready {
+export interface ReadyHost {
   readonly base_url: string
   readonly organization_id: string
   readonly keys: { readonly server: string; readonly widget: string; readonly platform: string }
@@ -17,7 +17,7 @@ export interface Ready {
 }
 
 /** Formats the information as one line of JSON, for programs. */
-export const line = (ready: Ready): string =>
+export const line = (ready: ReadyHost): string =>
   JSON.stringify({
     base_url: ready.base_url,
     organization_id: ready.organization_id,
@@ -36,7 +36,7 @@ const placeOf = (folder: string | null): string =>
 /**
  * Formats a page for people: the address, the carriers, the keys, and a first call to paste. `paint` makes text bold.
  */
-export const page = (ready: Ready, carriers: string, paint: (text: string) => string): string =>
+export const page = (ready: ReadyHost, carriers: string, paint: (text: string) => string): string =>
   `
 ${paint("Quotewire")} is ready at ${paint(ready.base_url)}
 

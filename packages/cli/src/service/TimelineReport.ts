@@ -22,12 +22,12 @@ interface TimelineSettings extends StorageSettings {
 }
 
 /** Reads all pages of a timeline. */
-const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, bodies: boolean) {
+const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, withBodies: boolean) {
   const timelines = yield* Timelines.Timelines
-  let page = yield* timelines.read(id, { bodies })
+  let page = yield* timelines.read(id, { bodies: withBodies })
   const entries = [...page.entries]
   while (page.next !== null) {
-    page = yield* timelines.read(id, { bodies, after: page.next })
+    page = yield* timelines.read(id, { bodies: withBodies, after: page.next })
     entries.push(...page.entries)
   }
   const { next: _, ...timeline } = page
@@ -70,7 +70,7 @@ const carrierOf = ({ details }: Timeline.Entry): string | null => ("carrier_id" 
  * appear.
  */
 const rowsOf = (entries: ReadonlyArray<Timeline.Entry>, startedAt: Timestamp.Timestamp): ReadonlyArray<string> => {
-  const secondsAfterStart: Since = (timestamp) =>
+  const secondsAfterStart: SecondsAfterStart = (timestamp) =>
     ((Timestamp.toMillis(timestamp) - Timestamp.toMillis(startedAt)) / 1_000).toFixed(3)
   const byCarrier = Map.groupBy(entries, carrierOf)
   const request = byCarrier.get(null) ?? []
@@ -85,11 +85,11 @@ const rowsOf = (entries: ReadonlyArray<Timeline.Entry>, startedAt: Timestamp.Tim
 }
 
 /** Formats a time as the number of seconds since the request started. */
-type Since = (at: Timestamp.Timestamp) => string
+type SecondsAfterStart = (at: Timestamp.Timestamp) => string
 
 const indent = " ".repeat(23)
 
-const linesOf = (entry: Timeline.Entry, secondsAfterStart: Since): ReadonlyArray<string> => {
+const linesOf = (entry: Timeline.Entry, secondsAfterStart: SecondsAfterStart): ReadonlyArray<string> => {
   const [first, ...more] = wordsOf(entry, secondsAfterStart)
   return [
     `${secondsAfterStart(entry.at).padStart(10)}  ${entry.what.padEnd(9)}  ${first}`.trimEnd(),
@@ -100,7 +100,7 @@ const linesOf = (entry: Timeline.Entry, secondsAfterStart: Since): ReadonlyArray
 const because = (reason: string | null): string => (reason === null ? "" : ` (${reason})`)
 
 /** Formats the lines for one entry. */
-const wordsOf = (entry: Timeline.Entry, secondsAfterStart: Since): ReadonlyArray<string> => {
+const wordsOf = (entry: Timeline.Entry, secondsAfterStart: SecondsAfterStart): ReadonlyArray<string> => {
   switch (entry.what) {
     case "call": {
       const { duration_ms, error_code, operation, request_id, status } = entry.details

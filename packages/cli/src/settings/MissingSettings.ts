@@ -1,7 +1,7 @@
 import { variableOf } from "./Settings.ts"
 
 /** A required flag or argument that was not given. */
-export type Missing =
+export type MissingSetting =
   | { readonly argument: string }
   | { readonly flag: string; readonly is_secret: boolean; readonly has_variable: boolean }
 
@@ -24,11 +24,11 @@ const conjunction = new Intl.ListFormat("en", { type: "conjunction" })
  * Lists the missing arguments and settings. For a secret, its variable comes first, because other users can see the
  * command line.
  */
-export const sentencesOf = (missing: ReadonlyArray<Missing>): ReadonlyArray<string> => {
-  const typed = missing.flatMap((setting) =>
+export const sentencesOf = (settings: ReadonlyArray<MissingSetting>): ReadonlyArray<string> => {
+  const typed = settings.flatMap((setting) =>
     "argument" in setting ? [`<${setting.argument}>`] : setting.has_variable ? [] : [`--${setting.flag}`]
   )
-  const set = missing.filter((setting) => "flag" in setting).filter(({ has_variable }) => has_variable)
+  const set = settings.filter((setting) => "flag" in setting).filter(({ has_variable }) => has_variable)
   const instructions = set.flatMap(({ flag }) => hints[flag]?.make ?? [])
   return [
     ...(typed.length === 0 ? [] : [`${conjunction.format(typed)} ${typed.length === 1 ? "is" : "are"} required`]),
@@ -40,7 +40,7 @@ export const sentencesOf = (missing: ReadonlyArray<Missing>): ReadonlyArray<stri
 export const requestFor = (flags: ReadonlyArray<string>): string =>
   sentencesOf(flags.map((flag) => ({ flag, is_secret: true, has_variable: true }))).join(" ")
 
-const nameOf = ({ flag, is_secret }: Extract<Missing, { readonly flag: string }>): string => {
+const nameOf = ({ flag, is_secret }: Extract<MissingSetting, { readonly flag: string }>): string => {
   const [first, second] = is_secret ? [variableOf(flag), `--${flag}`] : [`--${flag}`, variableOf(flag)]
   const instead = hints[flag]?.instead
   return `${first} (or ${second}${instead === undefined ? "" : `, or ${instead}`})`

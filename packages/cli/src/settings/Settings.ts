@@ -20,10 +20,10 @@ export const secret = (name: string, description: string) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
-export const toggle = (name: string, description: string, byDefault = false) =>
+export const toggle = (name: string, description: string, defaultsToOn = false) =>
   Flag.Boolean(name).pipe(
     Flag.withFallbackConfig(Config.Boolean(variableOf(name))),
-    Flag.withDefault(byDefault),
+    Flag.withDefault(defaultsToOn),
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 

@@ -10,12 +10,12 @@ import * as Style from "./Style.ts"
 /** The maximum width of a line at a terminal, in columns. */
 const maxWidth = 80
 
-interface Look {
+interface LogStyle {
   readonly mark: string
   readonly paint: (text: string) => string
 }
 
-const lookOf = (level: LogLevel.LogLevel, status: unknown, style: Style.Style): Look => {
+const lookOf = (level: LogLevel.LogLevel, status: unknown, style: Style.Style): LogStyle => {
   if (typeof status === "number") {
     const mark = status >= 500 ? "\u2717" : status >= 400 ? "!" : "\u2713"
     return { mark, paint: Style.ofStatus(style, `${status}`) }

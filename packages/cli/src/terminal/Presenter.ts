@@ -27,7 +27,7 @@ const withExamples = (event: CliOutput.Presenter.Help): CliOutput.Presenter.Help
   helpDoc: { ...event.helpDoc, examples: examplesOf(event.commandPath) }
 })
 
-type Wrong = CliError.NonShowHelpErrors
+type UsageError = CliError.NonShowHelpErrors
 
 /** The maximum number of sentences that are printed. */
 const maxSentences = 20
@@ -35,7 +35,7 @@ const maxSentences = 20
 /** Describes the mistakes in sentences, missing settings first. */
 const sentencesOf = (errors: ReadonlyArray<CliError.CliError>, help: HelpDoc.HelpDoc): ReadonlyArray<string> => {
   const each = errors.flatMap(flattened)
-  const missing = each.flatMap((error): ReadonlyArray<MissingSettings.Missing> => {
+  const missing = each.flatMap((error): ReadonlyArray<MissingSettings.MissingSetting> => {
     if (error._tag === "MissingArgument") return [{ argument: error.argument }]
     if (error._tag !== "MissingOption") return []
     const flag = help.flags.find(({ name }) => name === error.option)
@@ -47,7 +47,7 @@ const sentencesOf = (errors: ReadonlyArray<CliError.CliError>, help: HelpDoc.Hel
   return all.size === 0 ? ["Wrong usage"] : [...all].slice(0, maxSentences)
 }
 
-const flattened = (error: CliError.CliError): ReadonlyArray<Wrong> => {
+const flattened = (error: CliError.CliError): ReadonlyArray<UsageError> => {
   if (error._tag === "ShowHelp") return error.errors.flatMap(flattened)
   return error._tag === "UserError" && error.cause instanceof WrongParameters
     ? error.cause.errors.flatMap(flattened)
@@ -55,7 +55,7 @@ const flattened = (error: CliError.CliError): ReadonlyArray<Wrong> => {
 }
 
 /** Describes a mistake without repeating the input, which may be a key or contain a password. */
-const sentenceOf = (error: Wrong): string => {
+const sentenceOf = (error: UsageError): string => {
   switch (error._tag) {
     case "UnrecognizedOption":
       return `There is no such flag${closest(error.suggestions)}`

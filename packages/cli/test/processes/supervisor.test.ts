@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import type { Ready } from "../../src/processes/Messages.ts"
+import type { ReadyMessage } from "../../src/processes/Messages.ts"
 import * as Supervisor from "../../src/processes/Supervisor.ts"
 import type { WorkerProcess } from "../../src/processes/WorkerProcess.ts"
 import * as Workers from "../../src/processes/Workers.ts"
 import { CommandFailed } from "../../src/settings/CommandErrors.ts"
 
-const host: Ready = {
+const host: ReadyMessage = {
   base_url: "http://127.0.0.1:8787",
   carriers: { sandbox: [], live: [] },
   is_live_without_carriers: false
@@ -35,7 +35,7 @@ const supervised = Effect.fnUntraced(function* (
   const fork = (isFirst: boolean): Effect.Effect<WorkerProcess> =>
     Effect.sync(() => {
       const pid = forked.length + 1
-      const ready = Deferred.makeUnsafe<Ready, CommandFailed>()
+      const ready = Deferred.makeUnsafe<ReadyMessage, CommandFailed>()
       const ended = Deferred.makeUnsafe<string>()
       const end = (how: string) => void Deferred.doneUnsafe(ended, Effect.succeed(how))
       const listen = () => {

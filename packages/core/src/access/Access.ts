@@ -148,8 +148,8 @@ const makeCreateOrganization = Effect.gen(function* () {
   })
 })
 
-/** Creates, lists and revokes keys. Revoking a key also drops it from `known`. */
-const makeKeys = Effect.fnUntraced(function* (known: KnownKeys) {
+/** Creates, lists and revokes keys. Revoking a key also drops it from `knownKeys`. */
+const makeKeys = Effect.fnUntraced(function* (knownKeys: KnownKeys) {
   const storage = yield* Storage
   const seal = yield* Seal
   const ids = yield* Ids
@@ -197,7 +197,7 @@ const makeKeys = Effect.fnUntraced(function* (known: KnownKeys) {
     const revoked: ApiKey.ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
     const writes = [ApiKey.toStoredKey(found.hash, found.version + 1, revoked)]
     yield* commit(storage, Change.make(directoryWorkspace, { writes }))
-    known.revoke(keyId)
+    knownKeys.revoke(keyId)
     return revoked
   })
 
@@ -210,21 +210,26 @@ const addTo = (storage: Storage["Service"], change: Change.Change) =>
 
 /** Whether a call's key must be looked up and could be a guess. */
 const guessing =
-  (clock: Clock.Clock, known: KnownKeys) =>
+  (clock: Clock.Clock, knownKeys: KnownKeys) =>
   ({ identified, key }: Credentials): boolean =>
-    key !== null && identified === undefined && !known.wasValidRecently(key, clock.currentTimeMillisUnsafe())
+    key !== null && identified === undefined && !knownKeys.wasValidRecently(key, clock.currentTimeMillisUnsafe())
 
-const authenticating = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock, known: KnownKeys) => {
+const authenticating = (
+  storage: Storage["Service"],
+  seal: Seal["Service"],
+  clock: Clock.Clock,
+  knownKeys: KnownKeys
+) => {
   const find = Effect.fnUntraced(function* (key: string) {
-    const { generation } = known
+    const { generation } = knownKeys
     const at = momentOf(clock)
     const apiKey = yield* readOne(storage, ApiKey.keyKind, directoryWorkspace, yield* seal.hash(key))
     if (apiKey === null || apiKey.revoked_at !== null) {
-      known.drop(key)
+      knownKeys.drop(key)
       return yield* refused
     }
     const caller = callerOf(apiKey)
-    known.add(key, caller, at, generation)
+    knownKeys.add(key, caller, at, generation)
     return caller
   })
 
@@ -233,9 +238,9 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
   return ({ identified, key, keyless, read_handle }: Credentials) => {
     if (identified !== undefined) return Effect.succeed(withHandle(identified, read_handle))
     if (key === null) return keyless ? keylessCaller(read_handle) : refused
-    const cached = known.callerOf(key, momentOf(clock))
+    const cached = knownKeys.callerOf(key, momentOf(clock))
     if (cached !== null) return Effect.succeed(withHandle(cached, read_handle))
-    if (known.has(key) || ApiKey.isWellFormed(key)) {
+    if (knownKeys.has(key) || ApiKey.isWellFormed(key)) {
       return Effect.map(find(key), (caller) => withHandle(caller, read_handle))
     }
     return PartnerLink.isLike(key) ? link(key) : refused

@@ -26,7 +26,7 @@ export const momentOf = (clock: Clock.Clock): Moment => ({
 })
 
 /** The caller to whom a key belongs, and when the lookup began. */
-interface Known {
+interface KnownKey {
   readonly caller: Caller
   readonly at: Moment
 }
@@ -38,7 +38,7 @@ interface Known {
  */
 export class KnownKeys {
   /** The known keys, in lookup order. */
-  private readonly keys = new Map<string, Known>()
+  private readonly keys = new Map<string, KnownKey>()
   private revocations = 0
 
   /** The caller of a key that was looked up within the last second; null for any other key. */

@@ -55,16 +55,16 @@ export const keep = (
 ): Effect.Effect<KeptHandle> =>
   Effect.map(seal.mac(purposeOfCheck(target), handle), (check) => ({ check, expires_at: createdAt + lifetimeMs }))
 
-/** Whether `sent` is the request's handle and has not expired. The comparison takes constant time. */
+/** Whether `handle` is the request's handle and has not expired. The comparison takes constant time. */
 export const opens = (
   seal: Seal["Service"],
   target: HandleTarget,
   stored: KeptHandle,
-  sent: string,
+  handle: string,
   now: number
 ): Effect.Effect<boolean> =>
   now >= stored.expires_at
     ? Effect.succeed(false)
-    : Effect.map(seal.macLike(stored.check, purposeOfCheck(target), sent), (check) =>
+    : Effect.map(seal.macLike(stored.check, purposeOfCheck(target), handle), (check) =>
         check === null ? false : areEqual(check, stored.check)
       )

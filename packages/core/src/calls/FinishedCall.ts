@@ -169,10 +169,10 @@ export const RequestLogPage = Schema.Struct({
 export type RequestLogPage = typeof RequestLogPage.Type
 
 /** The fields of log entries that filters match. */
-type Labelled = Pick<ListInput, "status" | "operation" | "error_code">
+type LabelledCall = Pick<ListInput, "status" | "operation" | "error_code">
 
 /** The labels of a log entry or of a filter. A filter matches an entry that has all of the filter's labels. */
-export const labels = (call: Labelled): ReadonlyArray<string> => [
+export const labels = (call: LabelledCall): ReadonlyArray<string> => [
   ...(call.status === undefined ? [] : [`status:${call.status}`]),
   ...(call.operation === undefined ? [] : [`operation:${call.operation}`]),
   ...(call.error_code === undefined ? [] : [`error_code:${call.error_code}`])

@@ -77,13 +77,13 @@ export class Mailboxes extends Context.Service<
           Effect.orElseSucceed(() => null)
         )
 
-      const waitFor = Effect.fnUntraced(function* (mailbox: Mailbox, waitMs: number, next: WaitForHint) {
+      const waitFor = Effect.fnUntraced(function* (mailbox: Mailbox, waitMs: number, waitForHint: WaitForHint) {
         const until = (yield* Monotonic.millis) + waitMs
         while (true) {
           const text = yield* look(mailbox)
           const leftMs = until - (yield* Monotonic.millis)
           if (text !== null || leftMs <= 0) return text
-          const woken = yield* next(leftMs)
+          const woken = yield* waitForHint(leftMs)
           if (woken !== "changed") return yield* look(mailbox)
         }
       })
@@ -98,7 +98,9 @@ export class Mailboxes extends Context.Service<
 
       const receive = (mailbox: Mailbox, waitMs: number) =>
         longPolls
-          .listen({ workspace_id: mailbox.workspace_id, id: mailbox.name }, (next) => waitFor(mailbox, waitMs, next))
+          .listen({ workspace_id: mailbox.workspace_id, id: mailbox.name }, (waitForHint) =>
+            waitFor(mailbox, waitMs, waitForHint)
+          )
           // If storage cannot be reached, retention erases the message later.
           .pipe(Effect.ensuring(Effect.ignore(close(mailbox))))
 

@@ -124,7 +124,7 @@ export const make = <const Name extends string, Input, Output, R, const Idempote
   const reading = Function.memoize((lines: LineSet) => decoder(forLines(definition.input, lines)))
   return {
     ...rest,
-    prepare: (call, sent, lines) => Result.map(reading(lines)(sent), (input) => run(call, input))
+    prepare: (call, value, lines) => Result.map(reading(lines)(value), (input) => run(call, input))
   }
 }
 

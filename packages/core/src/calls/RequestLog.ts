@@ -126,7 +126,7 @@ const writing = (
     return Effect.forEach([...unwritten], writeOne, { concurrency: 4 }).pipe(
       // Fails only after every batch has been tried: an unavailable workspace must not delay the logs of other
       // workspaces.
-      Effect.flatMap((written) => Effect.forEach(written, (exit) => exit, { discard: true })),
+      Effect.flatMap((exits) => Effect.forEach(exits, (exit) => exit, { discard: true })),
       Effect.ensuring(Effect.sync(() => buffer.putBack([...unwritten].flatMap(({ calls }) => calls)))),
       Effect.andThen(Effect.suspend(() => warnOf(buffer.takeLost())))
     )
@@ -169,8 +169,10 @@ const storeBatch = (
   )
 }
 
-const warnOf = (lost: number) =>
-  lost === 0 ? Effect.void : Effect.logWarning(`Storage was unreachable; the request log is missing ${lost} calls`)
+const warnOf = (lostCalls: number) =>
+  lostCalls === 0
+    ? Effect.void
+    : Effect.logWarning(`Storage was unreachable; the request log is missing ${lostCalls} calls`)
 
 const list = Effect.fnUntraced(function* (
   storage: Storage["Service"],

@@ -98,18 +98,18 @@ export const nearest = (revisions: Served, pin: string): Revision =>
   revisions.findLast(({ date }) => date >= pin) ?? revisions[0]
 
 /** Translates an input from a revision to the newest revision. */
-export const input = (revision: Revision, operation: string, sent: unknown): unknown =>
-  revision.differences.length > 0 && isFields(sent)
+export const input = (revision: Revision, operation: string, value: unknown): unknown =>
+  revision.differences.length > 0 && isFields(value)
     ? Fault.redactThrown(() =>
-        revision.differences.reduceRight((fields, { inputs }) => inputs?.[operation]?.upgrade(fields) ?? fields, sent)
+        revision.differences.reduceRight((fields, { inputs }) => inputs?.[operation]?.upgrade(fields) ?? fields, value)
       )
-    : sent
+    : value
 
 /**
  * Translates a response from the newest revision to the given one. Decodes the response only if the revisions differ.
  */
-export const answer = (revision: Revision, operation: string, newest: Json.Json<unknown>): string => {
-  if (revision.differences.length === 0) return newest.text
+export const answer = (revision: Revision, operation: string, newestAnswer: Json.Json<unknown>): string => {
+  if (revision.differences.length === 0) return newestAnswer.text
   const changes = revision.differences.flatMap((difference) => [
     ...(difference.answers?.[operation] === undefined ? [] : [difference.answers[operation]]),
     ...resourcesIn(operation).flatMap(({ field, resource: kind }) => {
@@ -117,19 +117,19 @@ export const answer = (revision: Revision, operation: string, newest: Json.Json<
       return change === undefined ? [] : [within(field, change)]
     })
   ])
-  return rewritten(newest, changes).text
+  return rewritten(newestAnswer, changes).text
 }
 
 /** Translates a resource from the newest revision to the given one. */
-export const resource = <A>(revision: Revision, kind: Resource, newest: Json.Json<A>): Json.Json<A | Fields> =>
+export const resource = <A>(revision: Revision, kind: Resource, newestResource: Json.Json<A>): Json.Json<A | Fields> =>
   rewritten<A>(
-    newest,
+    newestResource,
     revision.differences.flatMap((difference) => difference[kind] ?? [])
   )
 
 /** Translates an error to a revision. Only field paths can differ between revisions. */
-export const refusal = (revision: Revision, operation: string, newest: ApiError.ApiError): ApiError.ApiError =>
-  ApiError.inRevision(newest, revision.date, (newestPath) =>
+export const refusal = (revision: Revision, operation: string, newestRefusal: ApiError.ApiError): ApiError.ApiError =>
+  ApiError.inRevision(newestRefusal, revision.date, (newestPath) =>
     Fault.redactThrown(() =>
       revision.differences.reduce((path, { inputs }) => inputs?.[operation]?.path(path) ?? path, newestPath)
     )
@@ -139,13 +139,14 @@ export const refusal = (revision: Revision, operation: string, newest: ApiError.
  * Makes the difference for an input field that has another name in the newer revision. Swapping the names makes the
  * newer name an unknown field in the older revision.
  */
-export const renamedInput = (older: string, newer: string): InputDifference => swapped([[newer, older]])
+export const renamedInput = (olderName: string, newerName: string): InputDifference => swapped([[newerName, olderName]])
 
 /**
  * Makes a function that downgrades an object in which a field has another name in the newer revision. The field keeps
  * its position.
  */
-export const renamed = (older: string, newer: string): ((fields: Fields) => Fields) => olderNames({ [newer]: older })
+export const renamed = (olderName: string, newerName: string): ((fields: Fields) => Fields) =>
+  olderNames({ [newerName]: olderName })
 
 /** Fields that have other names in an older revision, as a map from newer to older names. */
 export type OlderNames = Readonly<Record<string, string>>
@@ -189,7 +190,9 @@ const olderNames =
 
 /** Swaps newer and older names, so that only the older names are valid. */
 const swapped = (pairs: ReadonlyArray<readonly [newer: string, older: string]>): InputDifference => {
-  const swaps = new Map(pairs.flatMap(([newer, older]) => [[newer, older] as const, [older, newer] as const]))
+  const swaps = new Map(
+    pairs.flatMap(([newerName, olderName]) => [[newerName, olderName] as const, [olderName, newerName] as const])
+  )
   const swap = (name: string): string => swaps.get(name) ?? name
   return {
     upgrade: (fields) => Object.fromEntries(Object.entries(fields).map(([name, value]) => [swap(name), value])),
@@ -235,12 +238,12 @@ const within = (field: string | null, change: (resource: Fields) => Fields) => {
 }
 
 const rewritten = <A>(
-  newest: Json.Json<A>,
+  newestValue: Json.Json<A>,
   changes: ReadonlyArray<(fields: Fields) => Fields>
 ): Json.Json<A | Fields> => {
-  if (changes.length === 0) return newest
-  const decoded: unknown = Json.decode(newest)
-  if (!isFields(decoded)) return newest
+  if (changes.length === 0) return newestValue
+  const decoded: unknown = Json.decode(newestValue)
+  if (!isFields(decoded)) return newestValue
   return Json.encode(Fault.redactThrown(() => changes.reduce((fields, change) => change(fields), decoded)))
 }
 
@@ -335,9 +338,9 @@ export class Revisions extends Context.Service<
 
       return Revisions.of({
         current: revisions[0],
-        choose: (asked, workspaceId) => {
-          if (asked === "current") return Effect.succeed(revisions[0])
-          if (asked.header !== null) return Effect.fromResult(find(revisions, asked.header))
+        choose: (askedRevision, workspaceId) => {
+          if (askedRevision === "current") return Effect.succeed(revisions[0])
+          if (askedRevision.header !== null) return Effect.fromResult(find(revisions, askedRevision.header))
           return Effect.mapEager(pinned(workspaceId), (date) => (date === null ? null : nearest(revisions, date)))
         },
         // If another host stores the pin first, the retry finds that pin.

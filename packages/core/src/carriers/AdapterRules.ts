@@ -185,11 +185,11 @@ const brokenMode = (adapter: CarrierAdapter, path: string, { mode }: CarrierLine
 const brokenFacts = (
   path: string,
   declared: ReadonlyArray<string>,
-  known: ReadonlyArray<string>
+  knownNames: ReadonlyArray<string>
 ): ReadonlyArray<BrokenRule> =>
   declared.flatMap((fact, index) =>
     rule(
-      known.includes(fact),
+      knownNames.includes(fact),
       `${path}.${index}`,
       "Must be the path of one of this line's facts, such as applicant.email. In a list's path, * stands for every item."
     )

@@ -102,7 +102,7 @@ export const limited =
         late
       ).pipe(
         Effect.flatMap(
-          (ended): Effect.Effect<A | A2, E2, R2> => (ended === null ? orElse() : Effect.succeed(ended.value))
+          (result): Effect.Effect<A | A2, E2, R2> => (result === null ? orElse() : Effect.succeed(result.value))
         )
       )
     })

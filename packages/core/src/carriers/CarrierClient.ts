@@ -17,7 +17,7 @@ import {
 } from "./Carrier.ts"
 import * as Failure from "./Failure.ts"
 import type { OpenCircuit } from "./health/CarrierHealth.ts"
-import type { CallToCarrier, Limited, NoRoom, Outcome, Place } from "./health/CarrierLimits.ts"
+import type { CallToCarrier, HealthPlace, LimitedResult, NoRoom, Outcome } from "./health/CarrierLimits.ts"
 import * as CarrierLimits from "./health/CarrierLimits.ts"
 import { logMistake } from "./http/CarrierHttp.ts"
 import { CarrierHttpMistake } from "./http/CarrierHttpError.ts"
@@ -30,7 +30,7 @@ import * as Draft from "./recorder/Draft.ts"
  * begun the ask. `no_room`: the carrier's limits leave no room now. `closed`: the carrier is in maintenance. The last
  * two say when to retry.
  */
-export type Asked =
+export type AskResult =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
   | { readonly _tag: "in_doubt" }
   | NoRoom
@@ -49,7 +49,7 @@ export class CarrierClient extends Context.Service<
      * The open circuit that currently blocks asks to the carrier or over its connection; null if no circuit blocks
      * them.
      */
-    readonly openCircuit: (place: Place) => Effect.Effect<OpenCircuit | null, StorageUnavailable>
+    readonly openCircuit: (place: HealthPlace) => Effect.Effect<OpenCircuit | null, StorageUnavailable>
     /**
      * Asks once, within the carrier's timeout and the deadline, unless the adapter's `appetite` declines. If the
      * carrier's limits leave no room, returns immediately.
@@ -61,17 +61,17 @@ export class CarrierClient extends Context.Service<
       of: CallToCarrier,
       begin: Effect.Effect<boolean, E>,
       isWanted: Effect.Effect<boolean, StorageUnavailable>
-    ) => Effect.Effect<Asked, E | StorageUnavailable>
+    ) => Effect.Effect<AskResult, E | StorageUnavailable>
     /**
      * Polls once, if the carrier's limits leave room. The result is `unavailable` if the adapter throws, times out, or
      * returns no valid reply.
      */
-    readonly poll: (of: CallToCarrier, ref: string) => Effect.Effect<Limited<CarrierReply>, StorageUnavailable>
+    readonly poll: (of: CallToCarrier, ref: string) => Effect.Effect<LimitedResult<CarrierReply>, StorageUnavailable>
     /** Asks whether an offer is still valid, if the carrier's limits leave room. */
     readonly refresh: (
       of: CallToCarrier,
       offer_ref: string
-    ) => Effect.Effect<Limited<CarrierRefresh>, StorageUnavailable>
+    ) => Effect.Effect<LimitedResult<CarrierRefresh>, StorageUnavailable>
     /**
      * Asks the adapter's `handoff` for a fresh link when the person clicks. The call counts against the carrier's
      * limits but is never refused because of them.
@@ -125,10 +125,10 @@ const refresh = (
 ): Effect.Effect<CarrierRefresh> =>
   Draft.watched(
     ask,
-    (found) => found,
+    (refreshed) => refreshed,
     releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offerRef) ?? Effect.succeed(noRefresh))).pipe(
       CallTime.limited({ millis: attemptMs(line) }, () => Effect.as(tooLate, late)),
-      Effect.flatMap((found) => validOr(AnswerRules.readRefresh(found), unreadable)),
+      Effect.flatMap((refreshed) => validOr(AnswerRules.readRefresh(refreshed), unreadable)),
       orIfThrown(identity),
       unlessClosed(line, closed)
     )
@@ -199,7 +199,7 @@ const make = Effect.gen(function* () {
     )
 
   // A simulated carrier follows its script: it has no limits, and its replies say nothing about its health.
-  const ifRoom = <A>(of: CallToCarrier, call: Effect.Effect<A>): Effect.Effect<Limited<A>, StorageUnavailable> =>
+  const ifRoom = <A>(of: CallToCarrier, call: Effect.Effect<A>): Effect.Effect<LimitedResult<A>, StorageUnavailable> =>
     isFictional(of) ? Effect.map(call, (value) => ({ _tag: "made", value })) : limits.ifRoom(of, call)
 
   return CarrierClient.of({
@@ -234,7 +234,7 @@ const hedging = (limits: Limits) =>
     const call = validReply(() => carrierCall.candidate.adapter.ask(carrierCall.ask))
     const first = yield* Deferred.make<CarrierReply>()
     const second = Effect.andThen(
-      Effect.filterOrFail(isWanted, (wanted) => wanted),
+      Effect.filterOrFail(isWanted, (isStillWanted) => isStillWanted),
       Effect.filterOrFail(limits.ifRoom(carrierCall, useful(call)), (hedge) => hedge._tag === "made")
     )
     const race = Effect.race(
@@ -255,7 +255,7 @@ const asking = (limits: Limits) => {
     carrierCall: CallToCarrier,
     begin: Effect.Effect<boolean, E>,
     isWanted: Effect.Effect<boolean, StorageUnavailable>
-  ): Effect.fn.Return<Asked, E | StorageUnavailable> {
+  ): Effect.fn.Return<AskResult, E | StorageUnavailable> {
     const closedMs = yield* closedFor(carrierCall.candidate.line)
     if (closedMs !== null) return { _tag: "closed", again_after_ms: closedMs }
     // Only carriers that recognize a repeated ask are hedged.
@@ -305,7 +305,7 @@ const handoff = (
 ): Effect.Effect<Handoff | null> =>
   Draft.watched(
     ask,
-    (found) => ({ kind: found === null ? "unavailable" : "link" }),
+    (link) => ({ kind: link === null ? "unavailable" : "link" }),
     Effect.suspend(() => adapter.handoff?.(ask, offerRef) ?? Effect.succeed(null)).pipe(
       Effect.flatMap((url) => {
         const broken = brokenHandoff(url, adapter.handoff_hosts)

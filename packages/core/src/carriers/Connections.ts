@@ -144,11 +144,11 @@ const makeSet = Effect.fnUntraced(function* (
 ) {
   const adapters = yield* CarrierAdapters
 
-  const set = Effect.fn("Connections.set")(function* (sent: ConnectionPlace & { readonly values: unknown }) {
-    yield* requireOrganization(sent.organization_id)
-    const values = check(adapters, sent)
+  const set = Effect.fn("Connections.set")(function* (input: ConnectionPlace & { readonly values: unknown }) {
+    yield* requireOrganization(input.organization_id)
+    const values = check(adapters, input)
     if (Result.isFailure(values)) return yield* ApiError.invalidInput(values.failure)
-    const place = placeIn(sent)
+    const place = placeIn(input)
     const set_at = yield* Clock.currentTimeMillis
     const connection: Connection = { ...place, status: "set", values: values.success, set_at, last_test: null }
     yield* save(connection, yield* find(place))

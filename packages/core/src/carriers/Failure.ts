@@ -31,7 +31,7 @@ const connectionCodes: ReadonlySet<string> = new Set([
 export const ofThrown = (thrown: unknown): Unavailable => {
   if (thrown instanceof CarrierHttpError) return ofHttp(thrown)
   if (thrown instanceof InvalidMoney) return Reply.failed("unreadable_answer")
-  return connectionFailed(thrown) ? Reply.unavailable("carrier_error") : Reply.failed("carrier_error")
+  return isConnectionFailure(thrown) ? Reply.unavailable("carrier_error") : Reply.failed("carrier_error")
 }
 
 const ofHttp = (error: CarrierHttpError): Unavailable =>
@@ -41,7 +41,7 @@ const ofHttp = (error: CarrierHttpError): Unavailable =>
  * Whether an error of the adapter's own HTTP client is temporary: the carrier could not be reached, or answered with a
  * status that allows a retry.
  */
-const connectionFailed = (thrown: unknown): boolean => {
+const isConnectionFailure = (thrown: unknown): boolean => {
   if (HttpClientError.isHttpClientError(thrown)) {
     const { status } = thrown.response ?? {}
     return status === undefined ? thrown.reason._tag === "TransportError" : isRetryableStatus(status)
@@ -51,5 +51,5 @@ const connectionFailed = (thrown: unknown): boolean => {
 }
 
 /** Whether the carrier may have an answer later. */
-export const mayAnswerLater = ({ final = false, reason }: Unavailable): boolean =>
-  !final && reason !== "unreadable_answer"
+export const mayAnswerLater = ({ final: isFinal = false, reason }: Unavailable): boolean =>
+  !isFinal && reason !== "unreadable_answer"

@@ -4,7 +4,7 @@ import type { CarrierAdapter, CarrierAsk, CarrierOffer, CarrierReply } from "./C
 import { type Candidate, candidates } from "./Eligibility.ts"
 import * as Scenario from "./Scenario.ts"
 import { scenarioOffer } from "./scenarioOffer.ts"
-import { type Act, changeOf, type Part, type Script, scriptOf, startMs } from "./script.ts"
+import { type Act, changeOf, type Script, type ScriptPart, scriptOf, startMs } from "./script.ts"
 
 /*
  * How a host's own carriers play a sandbox's scenarios. If a scenario says that a carrier makes no offer, a stand-in
@@ -23,7 +23,7 @@ const leadingParts = 3
 const maxLatencyMs = 20 * secondMs
 
 /** The role that the host's own carrier at `index` plays in the scenarios of a line. */
-const partOf = (line: string, ownCandidates: ReadonlyArray<Candidate>, count: number, index: number): Part => {
+const partOf = (line: string, ownCandidates: ReadonlyArray<Candidate>, count: number, index: number): ScriptPart => {
   const isAlone = ownCandidates.length === count
   const typicalMs = ownCandidates[index]?.line.typical_ms ?? 0
   return {
@@ -102,7 +102,7 @@ export const delayOf = ({ line, part }: Candidate, scenario: Scenario.ScenarioNa
  * How a scenario changes the offers of a host's own carrier, and when, in milliseconds of workspace time; null if the
  * offers do not change.
  */
-const changeFor = (part: Part, { asked_at, scenario }: CarrierAsk) => {
+const changeFor = (part: ScriptPart, { asked_at, scenario }: CarrierAsk) => {
   const change = changeOf(scenario, part)
   return change === null ? null : { kind: change.kind, at: asked_at - startMs + change.at_ms }
 }
@@ -114,7 +114,7 @@ export const dueChange = ({ part }: Candidate, ask: CarrierAsk): "price_updated"
 }
 
 /** The checked offer of a host's own carrier, made at `now`, with the scenario's changes. */
-export const changed = (part: Part, ask: CarrierAsk, offer: CarrierOffer, now: number): CarrierOffer => {
+export const changed = (part: ScriptPart, ask: CarrierAsk, offer: CarrierOffer, now: number): CarrierOffer => {
   const change = changeFor(part, ask)
   const played = scenarioOffer(offer, ask.scenario, part, now)
   return change === null ? played : { ...played, refresh_after_ms: Math.max(minuteMs, change.at - now) }

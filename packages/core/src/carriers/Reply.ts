@@ -27,21 +27,23 @@ export type PartialOffer = Pick<CarrierOffer, "offer_ref"> & {
  * @example
  * offer({ offer_ref: "Q-1", premium: Money.dollars(180), term_months: 12 })
  */
-export const offer = (known: PartialOffer): CarrierOffer => {
-  const { extra_actions, reason, refresh_after_ms } = known
+export const offer = (partialOffer: PartialOffer): CarrierOffer => {
+  const { extra_actions, reason, refresh_after_ms } = partialOffer
   return {
-    offer_ref: known.offer_ref,
-    product: known.product ?? null,
-    premium: known.premium ?? null,
-    term_months: known.term_months ?? null,
-    billing_cycle: known.billing_cycle ?? null,
-    fees: known.fees ?? [],
-    conditions: known.conditions ?? [],
-    subjects: known.subjects ?? [],
-    assumptions: known.assumptions ?? [],
-    expires_at: Predicate.isDate(known.expires_at) ? fromDate(known.expires_at) : (known.expires_at ?? null),
-    evidence_label: known.evidence_label ?? "Price from the carrier",
-    handoff_url: known.handoff_url ?? null,
+    offer_ref: partialOffer.offer_ref,
+    product: partialOffer.product ?? null,
+    premium: partialOffer.premium ?? null,
+    term_months: partialOffer.term_months ?? null,
+    billing_cycle: partialOffer.billing_cycle ?? null,
+    fees: partialOffer.fees ?? [],
+    conditions: partialOffer.conditions ?? [],
+    subjects: partialOffer.subjects ?? [],
+    assumptions: partialOffer.assumptions ?? [],
+    expires_at: Predicate.isDate(partialOffer.expires_at)
+      ? fromDate(partialOffer.expires_at)
+      : (partialOffer.expires_at ?? null),
+    evidence_label: partialOffer.evidence_label ?? "Price from the carrier",
+    handoff_url: partialOffer.handoff_url ?? null,
     ...(Predicate.isNotNullish(extra_actions) && { extra_actions }),
     ...(Predicate.isNotNullish(reason) && { reason }),
     ...(Predicate.isNotNullish(refresh_after_ms) && { refresh_after_ms })
@@ -49,9 +51,9 @@ export const offer = (known: PartialOffer): CarrierOffer => {
 }
 
 /** The carrier offers these prices. */
-export const offers = (known: ReadonlyArray<PartialOffer>): CarrierReply => ({
+export const offers = (partialOffers: ReadonlyArray<PartialOffer>): CarrierReply => ({
   kind: "offers",
-  offers: known.map(offer)
+  offers: partialOffers.map(offer)
 })
 
 /** The carrier does not insure this risk. `message` is shown to the person, so it must not repeat a fact. */
@@ -95,14 +97,17 @@ export const failed = (reason: NoAnswerReason): Unavailable => ({ kind: "unavail
 /** An answer to `refresh`: the current offer, and why it is returned. */
 export const refreshed = (
   reason: Extract<CarrierRefresh, { readonly kind: "offer" }>["reason"],
-  known: PartialOffer
-): CarrierRefresh => ({ kind: "offer", reason, offer: offer(known) })
+  partialOffer: PartialOffer
+): CarrierRefresh => ({ kind: "offer", reason, offer: offer(partialOffer) })
 
 /** An answer to `refresh`: the carrier has withdrawn the offer. */
 export const withdrawn: CarrierRefresh = { kind: "withdrawn" }
 
 /** Adds an ask's assumptions to an offer, except those for facts about which the offer already lists an assumption. */
-export const withAssumptions = (known: CarrierOffer, assumed: ReadonlyArray<Assumption>): CarrierOffer => {
-  const named = new Set(known.assumptions.map(({ path }) => path))
-  return { ...known, assumptions: [...known.assumptions, ...assumed.filter(({ path }) => !named.has(path))] }
+export const withAssumptions = (carrierOffer: CarrierOffer, assumed: ReadonlyArray<Assumption>): CarrierOffer => {
+  const named = new Set(carrierOffer.assumptions.map(({ path }) => path))
+  return {
+    ...carrierOffer,
+    assumptions: [...carrierOffer.assumptions, ...assumed.filter(({ path }) => !named.has(path))]
+  }
 }

@@ -83,8 +83,9 @@ export const defineCarrier = <
     }),
     ...(refresh !== undefined && {
       refresh: (ask, offer_ref) =>
-        Effect.map(unavailableIfFailed(call(ask, (carrierCall) => refresh({ ...carrierCall, offer_ref }))), (found) =>
-          refreshedWithAssumptions(found, ask)
+        Effect.map(
+          unavailableIfFailed(call(ask, (carrierCall) => refresh({ ...carrierCall, offer_ref }))),
+          (refreshed) => refreshedWithAssumptions(refreshed, ask)
         )
     }),
     ...(handoff !== undefined && {
@@ -165,7 +166,7 @@ const withAssumptions = (reply: CarrierReply, { assumptions }: CarrierAsk): Carr
     : reply
 }
 
-const refreshedWithAssumptions = (found: CarrierRefresh, { assumptions }: CarrierAsk): CarrierRefresh => {
-  const read = Result.getOrElse(AnswerRules.readRefresh(found), () => null)
-  return read?.kind === "offer" ? { ...read, offer: Reply.withAssumptions(read.offer, assumptions) } : found
+const refreshedWithAssumptions = (refreshed: CarrierRefresh, { assumptions }: CarrierAsk): CarrierRefresh => {
+  const read = Result.getOrElse(AnswerRules.readRefresh(refreshed), () => null)
+  return read?.kind === "offer" ? { ...read, offer: Reply.withAssumptions(read.offer, assumptions) } : refreshed
 }

@@ -52,14 +52,14 @@ const foreign = () =>
 const askOf = (ask: CarrierAsk) => ({ ...ask, connection: ask.connection ?? {} })
 
 /** The fields that a definition's functions always receive. */
-type Given = Pick<CarrierAsk, "connection" | "environment">
+type ConnectionContext = Pick<CarrierAsk, "connection" | "environment">
 type Limits = Pick<CarrierLine, "attempt_timeout_ms" | "idempotent">
 
 /**
  * Calls a function with an HTTP client and a signal. Fails if the call lacks something that the function's type
  * promises.
  */
-const callWith = <G extends Given, Call, A>(
+const callWith = <G extends ConnectionContext, Call, A>(
   shape: Shape,
   {
     given: connection,
@@ -121,7 +121,7 @@ const notConnected = ({ reason, status }: CarrierHttpError): ConnectionTest => (
 
 const httpOf = (
   { http }: Shape,
-  { connection = {}, environment }: Given,
+  { connection = {}, environment }: ConnectionContext,
   { attempt_timeout_ms: timeout_ms, idempotent }: Limits,
   signal: AbortSignal
 ) =>
@@ -138,7 +138,8 @@ export const reviewOf = <
   definition: CarrierDefinition<Name, Fields, Http>,
   ask: CarrierAsk
 ): CarrierReview<Name, Fields> => {
-  const isReview = (asked: CarrierAsk): asked is CarrierAsk & CarrierReview<Name, Fields> => isOwn(definition, asked)
+  const isReview = (carrierAsk: CarrierAsk): carrierAsk is CarrierAsk & CarrierReview<Name, Fields> =>
+    isOwn(definition, carrierAsk)
   const review = { ...askOf(ask), on: dayOf(ask.now) }
   if (!isReview(review)) throw foreign()
   return review

@@ -13,7 +13,7 @@ export const startMs = secondMs
 export type Act = "rules" | "quote" | "decline" | "question" | "error" | "silent"
 
 /** A carrier's position among the carriers of a line, which decides its role in a scenario. */
-export interface Part {
+export interface ScriptPart {
   /** The name of the line. */
   readonly line: string
   /** The carrier's rank by latency; 0 is the fastest. */
@@ -35,7 +35,7 @@ const slowSpanMs = 33 * secondMs
 const lateMs = 90 * secondMs
 
 /** Spreads the carriers' answers evenly from 25 to 58 seconds, in whole seconds. */
-const slowly = ({ position, count }: Part): number => {
+const slowly = ({ position, count }: ScriptPart): number => {
   const share = Math.floor((slowSpanMs * position) / Math.max(1, count - 1))
   return slowFirstMs + share - (share % secondMs)
 }
@@ -46,7 +46,7 @@ const fewCarriers = 3
 const silent: Script = { act: "silent", at_ms: null }
 
 /** How a carrier behaves in a scenario. Without a scenario, its own rules decide. */
-export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
+export const scriptOf = (scenario: ScenarioName | null, part: ScriptPart): Script => {
   const isFirst = part.position === 0
   const isLast = part.position === part.count - 1
   const afterLatency = (act: Act): Script => ({ act, at_ms: part.latency_ms })
@@ -96,10 +96,10 @@ export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
 /** When an offer changes after it was made, in milliseconds after the scenario begins; null if it never changes. */
 export const changeOf = (
   scenario: ScenarioName | null,
-  part: Part
+  part: ScriptPart
 ): { readonly kind: "price_updated" | "withdrawn"; readonly at_ms: number } | null => {
-  const changes = scenario === "price_update" || scenario === "quote_withdrawn"
-  if (!changes || part.position !== 0) return null
+  const changesQuote = scenario === "price_update" || scenario === "quote_withdrawn"
+  if (!changesQuote || part.position !== 0) return null
   return { kind: scenario === "price_update" ? "price_updated" : "withdrawn", at_ms: 10 * minuteMs }
 }
 

@@ -13,8 +13,8 @@ const longestWaitFactor = 10
 /** Makes the `events` method from a function that reads one page. */
 export const makeEvents =
   (list: OperationMethods["list_events"], sleep: Sleep): Client["events"] =>
-  ({ after = null, limit: asked = 100, poll_ms: poll = defaultPollMs, signal } = {}) => {
-    const limit = inRange("limit", asked, 1, 100)
+  ({ after = null, limit: pageLimit = 100, poll_ms: poll = defaultPollMs, signal } = {}) => {
+    const limit = inRange("limit", pageLimit, 1, 100)
     const pollMs = inRange("poll_ms", poll, 1, hourMs)
     const signals = signal === undefined ? {} : { signal }
     let cursor = after

@@ -17,10 +17,10 @@ export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly 
 const idsOf = Function.memoize((carriers: ReadonlyArray<FictionalCarrier>) => new Set(carriers.map(({ id }) => id)))
 
 /** Finds the mistakes in an option's value, with paths relative to the option. `config` is the whole configuration. */
-export type OptionRule = (value: unknown, config: Given) => ReadonlyArray<FieldError>
+export type OptionRule = (value: unknown, config: UncheckedConfig) => ReadonlyArray<FieldError>
 
 /** A configuration that has not been checked yet. */
-type Given = Readonly<Record<PropertyKey, unknown>>
+type UncheckedConfig = Readonly<Record<PropertyKey, unknown>>
 
 const findWrongLine = Input.findings(
   Schema.Struct({
@@ -51,7 +51,8 @@ const nameFaults = (names: ReadonlyArray<string | null>, position: number): Read
 }
 
 /** The lines in a configuration, without entries that are not lines; by default the standard lines. */
-const linesIn = ({ lines }: Given): LineSet => (Array.isArray(lines) ? linesOf(lines.filter(isLine)) : standard)
+const linesIn = ({ lines }: UncheckedConfig): LineSet =>
+  Array.isArray(lines) ? linesOf(lines.filter(isLine)) : standard
 
 const isRating = Schema.is(
   Schema.Struct({
@@ -189,10 +190,10 @@ const faultsOf = (
   if (!Predicate.isReadonlyObject(value))
     return [{ path: "", message: "Must be an object, such as the one that defineConfig returns." }]
   const optionValues = new Map([...required.map((option) => [option, undefined] as const), ...Object.entries(value)])
-  return Array.from(optionValues).flatMap(([option, found]) => {
+  return Array.from(optionValues).flatMap(([option, optionValue]) => {
     const rule = Object.hasOwn(rules, option) ? rules[option] : undefined
     if (rule === undefined) return [{ path: option, message: noSuchOption(rules) }]
-    return found === undefined && !required.includes(option) ? [] : rule(found, value).map(below(option))
+    return optionValue === undefined && !required.includes(option) ? [] : rule(optionValue, value).map(below(option))
   })
 }
 

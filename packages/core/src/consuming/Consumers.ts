@@ -140,7 +140,7 @@ const makeStart = Effect.gen(function* () {
   return Effect.fnUntraced(function* (
     settings: ConsumeSettings,
     startHandler: StartHandler,
-    ready: Deferred.Deferred<void>
+    isReady: Deferred.Deferred<void>
   ) {
     let isStopping = false
     let wakeAll = () => {}
@@ -152,7 +152,7 @@ const makeStart = Effect.gen(function* () {
       Supervise.repeatForever(`The consumer ${settings.name}`, round, pauseMs)
     const running = Effect.gen(function* () {
       const started_at = yield* storeStartPositions(storage, workspaces, settings, clock.currentTimeMillisUnsafe())
-      yield* Deferred.succeed(ready, undefined)
+      yield* Deferred.succeed(isReady, undefined)
       const context = {
         storage,
         workspaces,

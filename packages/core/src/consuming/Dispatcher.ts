@@ -21,7 +21,7 @@ export interface Dispatcher {
 }
 
 /** The running fiber for a workspace. */
-interface Running {
+interface RunningWorkspace {
   readonly signal: Signal
   /** How many times the fiber was woken. */
   wake_ups: number
@@ -34,13 +34,13 @@ export const make = (
   fork: (consume: Effect.Effect<void>) => unknown
 ): Dispatcher => {
   const { isStopping, settings, workspaces } = context
-  const running = new Map<WorkspaceId, Running>()
+  const running = new Map<WorkspaceId, RunningWorkspace>()
 
   const isWanted = ({ organization_id, environment }: Workspace) =>
     (settings.organization_id ?? organization_id) === organization_id &&
     (settings.environment ?? environment) === environment
 
-  const consume = Effect.fnUntraced(function* (id: WorkspaceId, entry: Running) {
+  const consume = Effect.fnUntraced(function* (id: WorkspaceId, entry: RunningWorkspace) {
     const { workspace } = yield* workspaces.cached(id)
     if (!isWanted(workspace)) return
     const runs = HandlerRuns.make(start, settings, workspace)
@@ -48,13 +48,13 @@ export const make = (
       { ...context, workspace, runs, signal: entry.signal },
       {
         wakeUps: () => entry.wake_ups,
-        leave: (known) => entry.wake_ups === known && running.delete(id)
+        leave: (wakeUps) => entry.wake_ups === wakeUps && running.delete(id)
       }
     )
   })
 
   const run = (id: WorkspaceId) => {
-    const entry: Running = { signal: makeSignal(), wake_ups: 0 }
+    const entry: RunningWorkspace = { signal: makeSignal(), wake_ups: 0 }
     running.set(id, entry)
     fork(
       consume(id, entry).pipe(

@@ -44,18 +44,21 @@ export const next = ({ current, holder }: Held, until: number | null): Consumer.
 })
 
 /** Replaces the current state. */
-export const changed = (held: Held, current: Consumer.Consumer): Held => ({ ...held, current })
+export const changed = (heldConsumer: Held, consumer: Consumer.Consumer): Held => ({
+  ...heldConsumer,
+  current: consumer
+})
 
 /** The state while a write is in progress. The outcome of the write is unknown until it returns. */
 export const writing = (held: Held): Held => ({ ...held, isOutdated: true })
 
 /** The state after a write. Changes that were made during the write are kept for the next write. */
-export const written = (held: Held, stored: Consumer.Consumer): Held => {
-  const { lease, version } = stored
+export const written = (held: Held, consumer: Consumer.Consumer): Held => {
+  const { lease, version } = consumer
   return {
     ...held,
     current: { ...held.current, version, lease },
-    stored,
+    stored: consumer,
     ends_at: lease?.ends_at ?? 0,
     isOutdated: false
   }
@@ -65,9 +68,9 @@ export const written = (held: Held, stored: Consumer.Consumer): Held => {
  * The state after the stored consumer was read; null if another process holds the lease. Without the lease, a consumer
  * is changed only by requests to retry parked events.
  */
-export const reloaded = (held: Held, found: Consumer.Consumer | null): Held | null => {
-  if (found?.lease?.holder !== held.holder) return null
-  const { retries_asked, version } = found
+export const reloaded = (held: Held, storedConsumer: Consumer.Consumer | null): Held | null => {
+  if (storedConsumer?.lease?.holder !== held.holder) return null
+  const { retries_asked, version } = storedConsumer
   return { ...held, current: { ...held.current, version, retries_asked }, isOutdated: false }
 }
 

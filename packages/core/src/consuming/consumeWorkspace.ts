@@ -33,17 +33,17 @@ const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, even
  * Reads the next events. The workspace is read first, so that the events reflect every reset that the workspace has
  * counted.
  */
-const read = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
+const read = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsumer: HeldConsumer) {
   const { clock, lag, storage, workspaces, workspace } = context
   const { now, workspace: seen } = yield* workspaces.moment(workspace.id)
   const { erased_count } = seen
-  const { position, erased_count: known_count } = held.current()
+  const { position, erased_count: known_count } = heldConsumer.current()
   const page = yield* storage.feed({ workspace_id: workspace.id, after: position, limit: Consumer.pageEvents })
   if (page.erased_through > position) {
     const { reset_count } = (yield* workspaces.moment(workspace.id)).workspace
     if (reset_count === known_count) yield* tellExpired(context, page.erased_through - position)
   }
-  held.set(Consumer.afterErased(held.current(), page.erased_through, erased_count))
+  heldConsumer.set(Consumer.afterErased(heldConsumer.current(), page.erased_through, erased_count))
   const [oldest] = page.events
   const lagMs = oldest === undefined ? 0 : Math.max(1, now - oldest.occurred_at)
   yield* lag.note(workspace.id, lagMs, clock.currentTimeMillisUnsafe())
@@ -53,15 +53,15 @@ const read = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldC
 /** Makes the next attempt at an event. Returns null if it succeeds, and otherwise the kind of failure. */
 const attempt = Effect.fnUntraced(function* (
   { clock, runs, settings }: WorkspaceContext,
-  held: HeldConsumer,
+  heldConsumer: HeldConsumer,
   event: Event,
   number: number
 ) {
-  const error = yield* runs.make(event, held.current().failures + 1)
-  held.set(
+  const error = yield* runs.make(event, heldConsumer.current().failures + 1)
+  heldConsumer.set(
     error === null
-      ? Consumer.passed(held.current(), number)
-      : Consumer.failed(held.current(), clock.currentTimeMillisUnsafe(), settings)
+      ? Consumer.passed(heldConsumer.current(), number)
+      : Consumer.failed(heldConsumer.current(), clock.currentTimeMillisUnsafe(), settings)
   )
   return error
 })
@@ -70,15 +70,15 @@ const attempt = Effect.fnUntraced(function* (
  * Makes the next attempt at an event alone in this process. The event is stored as running before the attempt, and
  * cleared afterwards. If the process dies in between, this event killed it.
  */
-const attemptAlone = (context: WorkspaceContext, held: HeldConsumer, event: Event, number: number) =>
+const attemptAlone = (context: WorkspaceContext, heldConsumer: HeldConsumer, event: Event, number: number) =>
   context.turns.alone(
     Effect.gen(function* () {
-      yield* held.check
-      held.set({ ...held.current(), alone: number })
-      yield* held.store()
-      const error = yield* attempt(context, held, event, number)
-      held.set({ ...held.current(), alone: null })
-      yield* held.store()
+      yield* heldConsumer.check
+      heldConsumer.set({ ...heldConsumer.current(), alone: number })
+      yield* heldConsumer.store()
+      const error = yield* attempt(context, heldConsumer, event, number)
+      heldConsumer.set({ ...heldConsumer.current(), alone: null })
+      yield* heldConsumer.store()
       return error
     })
   )
@@ -86,19 +86,19 @@ const attemptAlone = (context: WorkspaceContext, held: HeldConsumer, event: Even
 /** Skips an event, or makes an attempt at it. Returns null if the event is done, and otherwise the kind of failure. */
 const tryEvent = Effect.fnUntraced(function* (
   context: WorkspaceContext,
-  held: HeldConsumer,
+  heldConsumer: HeldConsumer,
   event: Event,
   number: number
 ) {
   const { settings, turns } = context
   if (settings.types !== null && !settings.types.has(event.type)) {
-    held.set(Consumer.passed(held.current(), number))
+    heldConsumer.set(Consumer.passed(heldConsumer.current(), number))
     return null
   }
-  if (Consumer.isExhaustedByDeaths(held.current(), settings)) return ParkedEvent.processEnded
-  return yield* Consumer.isSuspect(held.current(), number)
-    ? attemptAlone(context, held, event, number)
-    : turns.together(attempt(context, held, event, number))
+  if (Consumer.isExhaustedByDeaths(heldConsumer.current(), settings)) return ParkedEvent.processEnded
+  return yield* Consumer.isSuspect(heldConsumer.current(), number)
+    ? attemptAlone(context, heldConsumer, event, number)
+    : turns.together(attempt(context, heldConsumer, event, number))
 })
 
 const eventOf = (body: StoredEvent["body"]): Event => Json.decode(Json.fromText<Event>(body))
@@ -106,44 +106,44 @@ const eventOf = (body: StoredEvent["body"]): Event => Json.decode(Json.fromText<
 /** Handles one event. Returns whether the consumer may continue with the next one. */
 const handle = Effect.fnUntraced(function* (
   context: WorkspaceContext,
-  held: HeldConsumer,
+  heldConsumer: HeldConsumer,
   { number, body }: StoredEvent
 ) {
   const { clock, runs, settings, turns } = context
-  yield* held.check
-  held.set(Consumer.cleared(held.current(), turns.killer_found_at()))
-  const before = held.current()
-  const error = yield* tryEvent(context, held, eventOf(body), number)
+  yield* heldConsumer.check
+  heldConsumer.set(Consumer.cleared(heldConsumer.current(), turns.killer_found_at()))
+  const before = heldConsumer.current()
+  const error = yield* tryEvent(context, heldConsumer, eventOf(body), number)
   if (error === null) return true
   if (context.isStopping()) {
     // If the program is stopping, a failed attempt does not count as the event's failure.
-    held.set({ ...held.current(), failures: before.failures, retry_at: null })
+    heldConsumer.set({ ...heldConsumer.current(), failures: before.failures, retry_at: null })
     return false
   }
   const killsProcesses = error === ParkedEvent.processEnded
-  if (!killsProcesses && !Consumer.isExhausted(held.current(), settings)) return false
+  if (!killsProcesses && !Consumer.isExhausted(heldConsumer.current(), settings)) return false
   // Decode the event again, because the handler may have changed its copy.
-  yield* park(context, held, { event: eventOf(body), number, error })
+  yield* park(context, heldConsumer, { event: eventOf(body), number, error })
   if (killsProcesses) turns.noteKiller(clock.currentTimeMillisUnsafe())
   return !runs.isRunning()
 })
 
 /** Handles the available events, at most one page. */
-const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
-  if (Consumer.hasRetries(held.current())) yield* retryParked(context, held)
+const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsumer: HeldConsumer) {
+  if (Consumer.hasRetries(heldConsumer.current())) yield* retryParked(context, heldConsumer)
   if (context.runs.isRunning()) return "paused"
-  const events = yield* read(context, held)
+  const events = yield* read(context, heldConsumer)
   for (const event of events) {
-    if (context.isStopping() || !(yield* handle(context, held, event))) return "paused"
+    if (context.isStopping() || !(yield* handle(context, heldConsumer, event))) return "paused"
   }
-  if (events.length === Consumer.pageEvents) yield* held.store()
+  if (events.length === Consumer.pageEvents) yield* heldConsumer.store()
   return events.length > 0 ? "more" : "none"
 })
 
 /** Handles events until none has arrived for a second, an event fails, or the consumer stops. */
-const work = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
+const work = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsumer: HeldConsumer) {
   while (!context.isStopping()) {
-    const page = context.slots.withPermit(handlePage(context, held))
+    const page = context.slots.withPermit(handlePage(context, heldConsumer))
     // While storage is unavailable, the state is kept as long as the lease lasts.
     const found = yield* Effect.catchTag(page, "StorageUnavailable", () => Effect.as(Effect.sleep(secondMs), "more"))
     if (found === "paused") return
@@ -186,8 +186,8 @@ const safeTurn = (context: WorkspaceContext): Effect.Effect<NextTurn> =>
 export interface Leaving {
   /** How many times the fiber was woken. */
   readonly wakeUps: () => number
-  /** Lets the fiber end. Returns false, and does not end it, if it was woken after `wakeUps` returned `known`. */
-  readonly leave: (known: number) => boolean
+  /** Lets the fiber end. Returns false, and does not end it, if it was woken after `wakeUps` returned this number. */
+  readonly leave: (wakeUps: number) => boolean
 }
 
 /** Consumes a workspace's events until no event is left, or the consumer stops. */

@@ -22,15 +22,15 @@ export interface FailedEvent {
 /** Parks the next event, and moves the position past it. */
 export const park = Effect.fnUntraced(function* (
   context: WorkspaceContext,
-  held: HeldConsumer,
+  heldConsumer: HeldConsumer,
   { error, event, number }: FailedEvent
 ) {
   const { settings, storage, workspace, workspaces } = context
-  const attempts = held.current().failures
+  const attempts = heldConsumer.current().failures
   const { now: parked_at } = yield* workspaces.moment(workspace.id)
   const parked = { consumer: settings.name, event, attempts, error, parked_at, status: "parked" } as const
-  held.set(Consumer.passed(held.current(), number))
-  yield* held.store(
+  heldConsumer.set(Consumer.passed(heldConsumer.current(), number))
+  yield* heldConsumer.store(
     Effect.map(loadParked(storage, workspace.id, settings.name, event.id), (previous) => [
       ParkedEvent.toStored(parked, (previous?.version ?? 0) + 1, parked_at)
     ])
@@ -50,16 +50,16 @@ export const park = Effect.fnUntraced(function* (
 /** Stores the start or the outcome of a retry, unless the event was dropped in the meantime. */
 const update = (
   { settings, storage, workspace, workspaces }: WorkspaceContext,
-  held: HeldConsumer,
+  heldConsumer: HeldConsumer,
   id: EventId,
-  next: (parked: ParkedEvent.StoredParkedEvent) => ParkedEvent.StoredParkedEvent
+  nextState: (parked: ParkedEvent.StoredParkedEvent) => ParkedEvent.StoredParkedEvent
 ) =>
-  held.store(
+  heldConsumer.store(
     Effect.gen(function* () {
       const found = yield* loadParked(storage, workspace.id, settings.name, id)
       if (found === null || !ParkedEvent.isRetried(found.parked)) return []
       const { now } = yield* workspaces.moment(workspace.id)
-      return [ParkedEvent.toStored(next(found.parked), found.version + 1, now)]
+      return [ParkedEvent.toStored(nextState(found.parked), found.version + 1, now)]
     })
   )
 
@@ -79,22 +79,22 @@ const queryWithStatus = ({ settings, workspace }: WorkspaceContext, status: Park
  *
  * An event is stored as running before its attempt. An event that has killed a process runs alone.
  */
-export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContext, held: HeldConsumer) {
+export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsumer: HeldConsumer) {
   const { isStopping, runs, storage, turns } = context
-  const { retries_asked } = held.current()
+  const { retries_asked } = heldConsumer.current()
   const isOver = () => isStopping() || runs.isRunning()
   const retry = Effect.fnUntraced(function* (parked: ParkedEvent.StoredParkedEvent) {
     if (isOver()) return
-    yield* held.check
+    yield* heldConsumer.check
     // Read the ID before the attempt, because the handler may change its event.
     const { id } = parked.event
     const attempt = Effect.andThen(
-      update(context, held, id, (found) => ({ ...found, status: "running" })),
+      update(context, heldConsumer, id, (parkedEvent) => ({ ...parkedEvent, status: "running" })),
       runs.make(parked.event, parked.attempts + 1)
     )
     const error = yield* ParkedEvent.isSuspect(parked) ? turns.alone(attempt) : turns.together(attempt)
     if (error === null || !isStopping()) {
-      yield* update(context, held, id, (found) => ParkedEvent.retried(found, error))
+      yield* update(context, heldConsumer, id, (parkedEvent) => ParkedEvent.retried(parkedEvent, error))
     }
   })
   for (const status of ["running", "retrying"] as const) {
@@ -102,7 +102,7 @@ export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContex
       Effect.forEach(records.map(ParkedEvent.kind.value), retry, { discard: true })
     )
   }
-  if (!isOver()) held.set({ ...held.current(), retries_done: retries_asked })
+  if (!isOver()) heldConsumer.set({ ...heldConsumer.current(), retries_done: retries_asked })
 })
 
 /** What happens to a parked event if the process that retried it has died. */

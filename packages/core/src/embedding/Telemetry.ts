@@ -193,7 +193,7 @@ const metricsOf = (api: OpenTelemetry): Layer.Layer<never> => {
 }
 
 /** One value of a metric, under the metric's name in OpenTelemetry. */
-interface Point {
+interface MetricPoint {
   readonly name: string
   readonly isCounter: boolean
   readonly description: string | undefined
@@ -232,14 +232,14 @@ const observeAll = (meter: ApiMeter, context: Context.Context<never>): (() => vo
   }
 }
 
-const pointsOf = (metric: Metric.Metric.Snapshot): ReadonlyArray<Point> => {
+const pointsOf = (metric: Metric.Metric.Snapshot): ReadonlyArray<MetricPoint> => {
   const { attributes = {}, description, id } = metric
   const point = (
     name: string,
     isCounter: boolean,
     value: number | bigint,
     pointAttributes: Attributes = {}
-  ): Point => ({
+  ): MetricPoint => ({
     name,
     isCounter,
     description,

@@ -109,7 +109,9 @@ const onCircuits = <A, E>(
   call: (circuits: Circuits["Service"], organization_id: OrganizationId | undefined) => Effect.Effect<A, E>
 ) =>
   Effect.flatMap(Circuits, (circuits) =>
-    id === undefined ? call(circuits, id) : Effect.flatMap(given.organizationId(id), (found) => call(circuits, found))
+    id === undefined
+      ? call(circuits, id)
+      : Effect.flatMap(given.organizationId(id), (organizationId) => call(circuits, organizationId))
   )
 
 const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))

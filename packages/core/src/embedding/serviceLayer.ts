@@ -29,12 +29,12 @@ export const serviceLayer = <OwnLine extends Line>({
   webhooks = WebhookSender.layerOff,
   public_url,
   request_log = true,
-  feedback = true,
-  work = true,
+  feedback: acceptsFeedback = true,
+  work: runsJobs = true,
   grace_ms: _,
   ...config
 }: EmbedOptions<OwnLine>): Layer.Layer<Services | Storage, Error> =>
-  (work ? worker : Layer.empty).pipe(
+  (runsJobs ? worker : Layer.empty).pipe(
     Layer.provideMerge(layer),
     // A storage backend may provide its own clock. Calls and jobs then use that clock.
     Layer.provideMerge(storage),
@@ -44,7 +44,7 @@ export const serviceLayer = <OwnLine extends Line>({
     Layer.provide(cryptography),
     Layer.provide(Layer.succeed(AllowanceLimits, limits)),
     Layer.provide(Layer.succeed(RequestLogEnabled, request_log)),
-    Layer.provide(Layer.succeed(FeedbackEnabled, feedback)),
+    Layer.provide(Layer.succeed(FeedbackEnabled, acceptsFeedback)),
     Layer.provide(exchanges(config)),
     Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url)),
     seal_keys === undefined ? Layer.catchTag("SealKeysRefused", () => randomKeysRefused) : identity,

@@ -106,7 +106,7 @@ export class Feedback extends Context.Service<
 
       return Feedback.of({
         isTaken,
-        send: (call, input) => decideAtMoment(workspaces, call, (current) => send(current, input)),
+        send: (call, input) => decideAtMoment(workspaces, call, (callAtMoment) => send(callAtMoment, input)),
         get: ({ caller }, id) => Effect.map(find(caller.workspace_id, id), ({ report }) => Json.encode(report)),
         reports: (workspace_id, after, limit) =>
           Effect.map(storage.page({ workspace_id, kind: kind.name, order: "oldest", after, limit }), ({ records }) =>

@@ -80,13 +80,13 @@ export const kind = Kind.make({
 /** Makes a new report, received at `now` in workspace time. */
 export const receive = (
   feedback_id: FeedbackId,
-  sent: SendInput,
+  input: SendInput,
   sent_by: KeptReport["sent_by"],
   now: number
 ): KeptReport => ({
   version: 1,
-  report: { feedback_id, kind: sent.kind, status: "received", public_note: null, created_at: fromMillis(now) },
-  sent,
+  report: { feedback_id, kind: input.kind, status: "received", public_note: null, created_at: fromMillis(now) },
+  sent: input,
   sent_by
 })
 

@@ -20,22 +20,22 @@ export const find = (text: string): PersonalNumber | null => {
 /** Matches the pattern if no letter or digit comes directly before or after it. Matches may overlap. */
 const alone = (pattern: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}])(?=(${pattern})(?![\\p{L}\\p{N}]))`, "giu")
 
-interface Found {
+interface TextMatch {
   readonly text: string
   readonly from: number
   readonly to: number
 }
 
-const findAll = (pattern: RegExp, text: string): ReadonlyArray<Found> =>
-  Array.from(text.matchAll(pattern), ({ 0: whole, 1: captured, index }) => {
-    const found = captured ?? whole
+const findAll = (pattern: RegExp, text: string): ReadonlyArray<TextMatch> =>
+  Array.from(text.matchAll(pattern), ({ 0: match, 1: captured, index }) => {
+    const found = captured ?? match
     return { text: found, from: index, to: index + found.length }
   })
 
 /** The maximum distance between a number and the word that says what it is, in characters. */
 const nearCharacters = 48
 
-const isNear = (number: Found, cues: ReadonlyArray<Found>): boolean =>
+const isNear = (number: TextMatch, cues: ReadonlyArray<TextMatch>): boolean =>
   cues.some(({ from, to }) => number.from - to <= nearCharacters && from - number.to <= nearCharacters)
 
 const separatedId = alone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
@@ -55,11 +55,11 @@ const idCue =
   /(?:ssns?|(?<![a-z])itins?)(?![a-z])|social[ _-]{0,3}security|(?:taxpayer|(?<!inter)national)[ _-]{0,3}id/gi
 
 const hasNationalId = (text: string): boolean => {
-  if (findAll(separatedId, text).some((found) => isIssuedId(digitsOf(found.text)))) return true
+  if (findAll(separatedId, text).some((match) => isIssuedId(digitsOf(match.text)))) return true
   const cues = findAll(idCue, text)
   if (cues.length === 0) return false
   return cuedIds.some((id) =>
-    findAll(id, text).some((found) => isNear(found, cues) && isIssuedId(digitsOf(found.text)))
+    findAll(id, text).some((match) => isNear(match, cues) && isIssuedId(digitsOf(match.text)))
   )
 }
 
@@ -82,7 +82,7 @@ const cards = [
 ].map(alone)
 
 const hasCardNumber = (text: string): boolean =>
-  cards.some((card) => findAll(card, text).some((found) => isCardNumber(digitsOf(found.text))))
+  cards.some((card) => findAll(card, text).some((match) => isCardNumber(digitsOf(match.text))))
 
 /** License formats that their dashes make unmistakable: Florida, Illinois and Wisconsin, Maryland and Michigan. */
 const dashedLicenses = [
@@ -101,7 +101,7 @@ const hasDriversLicense = (text: string): boolean => {
   if (dashedLicenses.some((license) => findAll(license, text).length > 0)) return true
   const cues = findAll(licenseCue, text)
   return (
-    cues.length > 0 && findAll(token, text).some((found) => digitsOf(found.text).length >= 3 && isNear(found, cues))
+    cues.length > 0 && findAll(token, text).some((match) => digitsOf(match.text).length >= 3 && isNear(match, cues))
   )
 }
 

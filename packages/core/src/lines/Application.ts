@@ -28,9 +28,13 @@ export class Problems {
   /** The number of wrong fields in addition to those in `wrong`. */
   readonly more: number
 
-  constructor(wrong: ReadonlyArray<FieldError> = [], missing: ReadonlyArray<FieldError> = [], moreCount = 0) {
-    this.wrong = [...wrong]
-    this.missing = [...missing]
+  constructor(
+    wrongFields: ReadonlyArray<FieldError> = [],
+    missingFields: ReadonlyArray<FieldError> = [],
+    moreCount = 0
+  ) {
+    this.wrong = [...wrongFields]
+    this.missing = [...missingFields]
     this.more = moreCount
   }
 
@@ -106,8 +110,8 @@ export const reader = <A extends object>(
   }
 }
 
-const errorsOf = (findings: ReadonlyArray<Finding>, missing: boolean) =>
-  findings.filter((finding) => finding.missing === missing).map(({ error }) => error)
+const errorsOf = (findings: ReadonlyArray<Finding>, isMissing: boolean) =>
+  findings.filter((finding) => finding.missing === isMissing).map(({ error }) => error)
 
 /**
  * Makes the error for an application. It is about the wrong facts if there are any, and otherwise about the missing
@@ -191,8 +195,8 @@ export class Assumptions {
   readonly #made: Array<Assumption> = []
 
   /** Returns a fact as sent. If it was not sent, records an assumption and returns the assumed value. */
-  fill<A extends Scalar>(sent: A | undefined, path: string, value: A, label: string, source = "service_default"): A {
-    if (sent !== undefined) return sent
+  fill<A extends Scalar>(fact: A | undefined, path: string, value: A, label: string, source = "service_default"): A {
+    if (fact !== undefined) return fact
     this.record(path, value, label, source)
     return value
   }

@@ -50,9 +50,9 @@ export const wholeNumber = (minimum: number, maximum: number, about: About & { r
   // A fractional step would not be exact: 0.3 % 0.1 is almost 0.1.
   if (!Number.isSafeInteger(step) || step < 1)
     throw new Error("The step of Fact.wholeNumber must be a whole number of at least 1.")
-  const fits = (value: number) => value >= minimum && value <= maximum && value % step === 0
+  const isInRange = (value: number) => value >= minimum && value <= maximum && value % step === 0
   return Schema.Finite.check(
-    Schema.makeFilter(fits, {
+    Schema.makeFilter(isInRange, {
       expected: `a whole number from ${minimum} to ${maximum}${step === 1 ? "" : ` in steps of ${step}`}`,
       toJsonSchema: () => ({ type: "integer", minimum, maximum, ...(step > 1 && { multipleOf: step }) })
     })
@@ -97,7 +97,7 @@ const address = /^[^\s@<>()",;:\\]+@[^\s@.<>()",;:\\]+(?:\.[^\s@.<>()",;:\\]+)+$
 export const email = (about: TextAbout) =>
   textUpTo(254)
     .check(
-      Schema.makeFilter((sent) => address.test(sent), {
+      Schema.makeFilter((value) => address.test(value), {
         expected: "an e-mail address",
         toJsonSchema: () => ({ format: "email" })
       })

@@ -37,18 +37,20 @@ export interface Fact {
 /** All facts of a schema, in schema order. */
 export const factsOf = (facts: Schema.Top): ReadonlyArray<Fact> => factsAt(facts.ast, [], true)
 
-const factsAt = (ast: SchemaAST.AST, path: ReadonlyArray<string>, required: boolean): ReadonlyArray<Fact> => {
-  if (ast._tag === "Arrays") return ast.rest.flatMap((item) => factsAt(item, [...path, "*"], required))
+const factsAt = (ast: SchemaAST.AST, path: ReadonlyArray<string>, isRequired: boolean): ReadonlyArray<Fact> => {
+  if (ast._tag === "Arrays") return ast.rest.flatMap((item) => factsAt(item, [...path, "*"], isRequired))
   if (ast._tag === "Objects") {
     const oneOf = new Set((ast.checks ?? []).flatMap(({ annotations }) => annotations?.can_require ?? []))
     return ast.propertySignatures.flatMap(({ name, type }) =>
-      factsAt(type, [...path, String(name)], required && (!SchemaAST.isOptional(type) || oneOf.has(name)))
+      factsAt(type, [...path, String(name)], isRequired && (!SchemaAST.isOptional(type) || oneOf.has(name)))
     )
   }
   const about = SchemaAST.resolve(ast)
   const [label, tier, pii] = [about?.label, about?.["x-tier"], about?.["x-pii"]].map(textOrNull)
   const assumed = Predicate.hasProperty(about?.["x-assume"], "value") ? about["x-assume"].value : undefined
-  return [{ path: path.join("."), label: label ?? null, tier: tier ?? null, pii: pii ?? null, assumed, required }]
+  return [
+    { path: path.join("."), label: label ?? null, tier: tier ?? null, pii: pii ?? null, assumed, required: isRequired }
+  ]
 }
 
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null)
@@ -91,9 +93,9 @@ const plain = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
     ...(choices !== null ? { enum: choices } : anyOf !== undefined && { anyOf })
   }
   const apart = schemasIn(allOf).filter((part) => {
-    const fits = !("if" in part) && Object.keys(part).every((key) => !Object.hasOwn(whole, key))
-    if (fits) Object.assign(whole, part)
-    return !fits
+    const isMergeable = !("if" in part) && Object.keys(part).every((key) => !Object.hasOwn(whole, key))
+    if (isMergeable) Object.assign(whole, part)
+    return !isMergeable
   })
   return apart.length === 0 ? whole : { ...whole, allOf: apart }
 }

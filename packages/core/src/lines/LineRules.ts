@@ -119,9 +119,9 @@ export const ofExample = ({ wrong, missing }: Problems): Faults =>
 export const checkAssumptions = (assumptions: ReadonlyArray<Assumption>, facts: ReadonlyArray<Fact>): Faults =>
   assumptions.flatMap(({ path, value }) => {
     const name = path.replace(/^application\./, "").replaceAll(/\.\d+(?=\.|$)/g, ".*")
-    const fact = facts.find((known) => known.path === name)
+    const fact = facts.find((candidate) => candidate.path === name)
     // A list may be assumed to be empty, but the list's own path is not the path of any fact.
-    const isKnown = fact !== undefined || facts.some((known) => known.path.startsWith(`${name}.*`))
+    const isKnown = fact !== undefined || facts.some((candidate) => candidate.path.startsWith(`${name}.*`))
     const isSame = fact?.assumed === undefined || fact.assumed === tomorrow || fact.assumed === value
     return [
       ...rule(isKnown, `assume.${name}`, "Must be the path of a fact, because `assume` sets a value for it."),

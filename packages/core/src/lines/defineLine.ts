@@ -124,9 +124,9 @@ export const defineLine = <
       return asRequired(fact ?? { path: requirement, label: null, tier: null, pii: null }, "offer")
     },
     read,
-    complete: (sent, today) =>
+    complete: (sentFacts, today) =>
       Option.getOrNull(
-        Option.map(decode(sent), (facts) => {
+        Option.map(decode(sentFacts), (facts) => {
           const collected = new Assumptions()
           const complete = assume(facts, today, collected)
           const assumptions = collected.sorted()

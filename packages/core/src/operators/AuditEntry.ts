@@ -56,14 +56,14 @@ export const kind = Kind.make({
 })
 
 /** The fields of entries that filters match by labels. */
-interface Labelled {
+interface LabelledEntry {
   readonly operation?: string
   readonly token_id?: string
   readonly outcome?: string
 }
 
 /** The labels of an entry or of a filter. A filter matches an entry that has all of the filter's labels. */
-export const labelsOf = ({ operation, outcome, token_id }: Labelled): ReadonlyArray<string> => [
+export const labelsOf = ({ operation, outcome, token_id }: LabelledEntry): ReadonlyArray<string> => [
   ...(operation === undefined ? [] : [`operation:${operation}`]),
   ...(token_id === undefined ? [] : [`token:${token_id}`]),
   ...(outcome === undefined ? [] : [`outcome:${outcome}`])

@@ -39,10 +39,10 @@ const howFields = {
   })
 }
 
-type How = { readonly by?: string; readonly dry_run?: boolean }
+type ErasureFlags = { readonly by?: string; readonly dry_run?: boolean }
 
 /** The options of an erasure. If `by` is missing, the service refuses the erasure and names the field. */
-const optionsOf = ({ by = "", dry_run = false }: How) => (dry_run ? { dry_run: true as const } : { by })
+const optionsOf = ({ by = "", dry_run = false }: ErasureFlags) => (dry_run ? { dry_run: true as const } : { by })
 
 /** Erases a person's data from one quote request. */
 export const eraseQuoteRequest = OperatorOperation.make({

@@ -143,8 +143,8 @@ const newEntry = Effect.fnUntraced(function* (
  */
 const withoutResource = (subject: AuditSubject): AuditSubject => ({ ...subject, resource: null })
 
-const ended = (begun: AuditEntry, subject: AuditSubject, cause: Cause.Cause<Refusal>): AuditEntry => ({
-  ...begun,
+const ended = (entry: AuditEntry, subject: AuditSubject, cause: Cause.Cause<Refusal>): AuditEntry => ({
+  ...entry,
   ...withoutResource(subject),
   outcome: "refused",
   error_code: toApiError(cause)?._tag ?? "internal_error"

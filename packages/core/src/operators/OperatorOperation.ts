@@ -74,8 +74,8 @@ export const make = <const Name extends string, Input extends object, Output, R>
   const read = decoder(definition.input)
   return {
     ...rest,
-    prepare: (operator, sent) =>
-      Result.map(read(sent), (input) => {
+    prepare: (operator, rawInput) =>
+      Result.map(read(rawInput), (input) => {
         const organization_id = organizationIn(input)
         const subjectOf = (answer: Output | null) =>
           toSubject({ organization_id: organization_id ?? operator.organization_id, ...about?.(input, answer) })

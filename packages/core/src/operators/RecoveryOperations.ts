@@ -26,7 +26,7 @@ const placeFields = {
   subscription_id: SubscriptionId.annotateKey({ description: "The subscription, `sub_…`" })
 }
 
-type Place = Schema.Struct.Type<typeof placeFields>
+type RecoveryPlace = Schema.Struct.Type<typeof placeFields>
 
 const path = "/operator/v1/organizations/{organization_id}/{environment}/subscriptions/{subscription_id}/recoveries"
 
@@ -34,7 +34,7 @@ const path = "/operator/v1/organizations/{organization_id}/{environment}/subscri
  * The workspace in which a subscription lives, and its current time. Fails with `not_found` if the organization does
  * not exist.
  */
-const momentOf = Effect.fnUntraced(function* ({ environment, organization_id }: Place) {
+const momentOf = Effect.fnUntraced(function* ({ environment, organization_id }: RecoveryPlace) {
   const organizations = yield* (yield* Access).listOrganizations
   const organization = organizations.find(({ id }) => id === organization_id)
   if (organization === undefined) return yield* ApiError.make("not_found")

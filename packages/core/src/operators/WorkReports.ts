@@ -72,4 +72,4 @@ const movesOf = (cells: ReadonlyArray<StorageCell>): Effect.Effect<ReadonlySet<s
         Option.getOrElse(() => false)
       ),
     { concurrency: "unbounded" }
-  ).pipe(Effect.map((found) => new Set(found.map(({ name }) => name))))
+  ).pipe(Effect.map((moves) => new Set(moves.map(({ name }) => name))))

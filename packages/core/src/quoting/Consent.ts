@@ -203,11 +203,11 @@ const givenByPerson: ReadonlySet<string> = new Set([
  * Fields about consent come first. If there are any, the retry action says to ask the person before sending the call
  * again.
  */
-export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> => {
-  const aboutConsent = wrong.found.filter(({ path }) => givenByPerson.has(path))
-  if (aboutConsent.length === 0) return ApiError.invalidInput(wrong)
-  const others = wrong.found.filter(({ path }) => !givenByPerson.has(path))
-  const refusal = ApiError.invalidInput(joinWrongFields(aboutConsent, { found: others, more: wrong.more }))
+export const refuse = (wrongFields: WrongFields): ApiError.ApiError<"invalid_input"> => {
+  const aboutConsent = wrongFields.found.filter(({ path }) => givenByPerson.has(path))
+  if (aboutConsent.length === 0) return ApiError.invalidInput(wrongFields)
+  const others = wrongFields.found.filter(({ path }) => !givenByPerson.has(path))
+  const refusal = ApiError.invalidInput(joinWrongFields(aboutConsent, { found: others, more: wrongFields.more }))
   return ApiError.make("invalid_input", {
     message: `${refusal.message} Only the person can consent: ask the person.`,
     field_errors: refusal.field_errors ?? [],

@@ -308,7 +308,7 @@ export const endAction = (request: QuoteRequest, now: number): Step | null => {
 const settle = (request: QuoteRequest, now: number): Step => {
   const hasOutcome = (outcome: CarrierResult["outcome"]) =>
     request.carriers.some((result) => result.outcome === outcome)
-  const quoted = request.quote_ids.length > 0
+  const hasQuotes = request.quote_ids.length > 0
   const updated = (status: "in_progress" | "action_required", reason: Reason): Step => ({
     request: next(request, now, status, reason),
     event: "quote_request.updated"
@@ -318,8 +318,8 @@ const settle = (request: QuoteRequest, now: number): Step => {
     event: reason === "no_offers_some_silent" ? "quote_request.incomplete" : "quote_request.completed"
   })
   if (hasOutcome("needs_information")) return updated("action_required", "carrier_question")
-  if (hasOutcome("pending")) return updated("in_progress", quoted ? "quotes_arriving" : "collecting")
-  if (quoted) return completed(hasOutcome("no_answer") ? "quotes_ready_some_silent" : "quotes_ready")
+  if (hasOutcome("pending")) return updated("in_progress", hasQuotes ? "quotes_arriving" : "collecting")
+  if (hasQuotes) return completed(hasOutcome("no_answer") ? "quotes_ready_some_silent" : "quotes_ready")
   if (!hasOutcome("no_answer")) return completed("no_offers")
   if (hasOutcome("declined")) return completed("no_offers_some_silent")
   return { request: next(request, now, "failed", "no_carrier_answered"), event: "quote_request.failed" }

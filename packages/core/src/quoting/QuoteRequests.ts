@@ -117,14 +117,14 @@ const makeReads = Effect.gen(function* () {
     id: string,
     base: number,
     waitMs: number,
-    next: WaitForHint
+    waitForHint: WaitForHint
   ) {
     const until = (yield* Monotonic.millis) + waitMs
     while (true) {
       const stored = yield* find(call, id)
       const leftMs = until - (yield* Monotonic.millis)
       if (leftMs <= 0 || !mayChange(stored, base)) return stored
-      const woken = yield* next(leftMs)
+      const woken = yield* waitForHint(leftMs)
       if (woken !== "changed") return yield* find(call, id)
     }
   })
@@ -134,8 +134,8 @@ const makeReads = Effect.gen(function* () {
     const first = yield* find(call, input.id)
     const base = input.since_version ?? first.version
     if (waitMs === 0 || !mayChange(first, base)) return yield* withQuotes(call, first)
-    const newest = yield* longPolls.listen({ workspace_id: call.caller.workspace_id, id: input.id }, (next) =>
-      waitFor(call, input.id, base, waitMs, next)
+    const newest = yield* longPolls.listen({ workspace_id: call.caller.workspace_id, id: input.id }, (waitForHint) =>
+      waitFor(call, input.id, base, waitMs, waitForHint)
     )
     return yield* withQuotes(call, newest)
   })
@@ -188,11 +188,11 @@ const makeSteps = Effect.gen(function* () {
     const request = QuoteRequest.kind.value(yield* find(call, id))
     const step = QuoteRequest.cancel(request, call.moment.now)
     if (step === null) {
-      const cancelled = request.status_details.reason === "cancelled_by_caller"
+      const isCancelled = request.status_details.reason === "cancelled_by_caller"
       return Json.encode<CancelResult>({
         id: request.id,
         version: request.version,
-        status: cancelled ? "cancelled" : "cannot_stop"
+        status: isCancelled ? "cancelled" : "cannot_stop"
       })
     }
     yield* commit(storage, changeOf(call.caller.workspace_id, step, call.moment.now))

@@ -222,7 +222,7 @@ const makeAccept = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (
     call: Call,
-    checked: Start.CheckedStart,
+    checkedStart: Start.CheckedStart,
     { version, fingerprint }: { readonly version: number; readonly fingerprint: string }
   ) {
     const { caller, moment } = call
@@ -230,16 +230,16 @@ const makeAccept = Effect.gen(function* () {
       id: ids.quote_request(),
       application_id: ids.application(),
       environment: caller.environment,
-      line: checked.input.line,
-      scenario: checked.scenario,
+      line: checkedStart.input.line,
+      scenario: checkedStart.scenario,
       at: moment.now
     })
-    const application = yield* records.application(call, checked, step.request)
-    const receipts = yield* records.receipts(call, checked.input)
+    const application = yield* records.application(call, checkedStart, step.request)
+    const receipts = yield* records.receipts(call, checkedStart.input)
     const request = QuoteRequest.toStored(step.request)
     const key = { fingerprint, quote_request_id: step.request.id, refused_at: null }
     const due = {
-      due_at: moment.now + queueMs(call, checked.scenario),
+      due_at: moment.now + queueMs(call, checkedStart.scenario),
       ordered: caller.environment === "sandbox"
     }
     yield* commit(
@@ -249,7 +249,7 @@ const makeAccept = Effect.gen(function* () {
           request,
           Start.storedApplication(application, moment.now),
           Start.storedConsents(application, receipts, moment.now),
-          Start.storedRequestKey(call, checked.input, version, key)
+          Start.storedRequestKey(call, checkedStart.input, version, key)
         ],
         expects: expectationsOf(moment),
         events: [QuoteRequest.requestEvent(ids, step, moment.now)],

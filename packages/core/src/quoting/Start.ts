@@ -30,12 +30,12 @@ const factsSchema = (line: Line) => {
   return { title: line.name, ...schema }
 }
 
-/** The facts in a start call. Documents such as OpenAPI show the schema `shown` for them. */
-const applicationShown = (shown: object) =>
+/** The facts in a start call. Documents such as OpenAPI show the schema `view` for them. */
+const applicationShown = (view: object) =>
   Schema.Unknown.annotateKey({
     description: "The facts, shaped by required_facts_schema of the line's capabilities.",
     checked_later: true,
-    ...shown
+    ...view
   })
 
 /** The input of a start call (api.md, Start). Its consents and facts are checked separately. */

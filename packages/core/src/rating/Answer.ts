@@ -22,10 +22,10 @@ export const riskOf = (
   plan: RatePlan,
   application: RatedApplication,
   today: string,
-  known: Ratings = ratings
+  knownRatings: Ratings = ratings
 ): Risk | null =>
   application.line === plan.line
-    ? (known.get(plan.line)?.riskOf(application, plan.coverage ?? {}, today) ?? null)
+    ? (knownRatings.get(plan.line)?.riskOf(application, plan.coverage ?? {}, today) ?? null)
     : null
 
 /** Options for a price. */
@@ -37,8 +37,8 @@ interface Pricing {
 }
 
 /** The price that a plan gives a risk, regardless of its underwriting rules. */
-export const priceOf = (plan: RatePlan, risk: Risk, { known = ratings, note }: Pricing = {}): Priced => {
-  const includesFees = known.get(plan.line)?.line.premium_includes_fees ?? false
+export const priceOf = (plan: RatePlan, risk: Risk, { known: knownRatings = ratings, note }: Pricing = {}): Priced => {
+  const includesFees = knownRatings.get(plan.line)?.line.premium_includes_fees ?? false
   return { kind: "priced", risk, premium: premiumOf(plan, risk, includesFees, note) }
 }
 

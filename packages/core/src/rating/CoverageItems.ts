@@ -20,11 +20,11 @@ export const deductible = (code: string, usd: number): CoverageItem => ({
 })
 
 /** A coverage that is either included or not, without limit and deductible. */
-export const plain = (code: string, included: boolean): CoverageItem => ({
+export const plain = (code: string, isIncluded: boolean): CoverageItem => ({
   code,
   limit: null,
   deductible: null,
-  included
+  included: isIncluded
 })
 
 /** A coverage with a limit and a deductible in whole US dollars. A null limit means that there is no limit. */

@@ -38,7 +38,7 @@ const StateList = Fact.listOf(State, { min: 1, max: stateCodes.length })
 /** The fields that say where a part of a plan applies: in all its states, in some of them, or in all except some. */
 const stateFields = { states: Schema.optionalKey(StateList), except_states: Schema.optionalKey(StateList) }
 /** Where a part of a plan applies. If both fields are absent, it applies in all states of the plan. */
-export interface Where {
+export interface StateRule {
   readonly states?: ReadonlyArray<string>
   readonly except_states?: ReadonlyArray<string>
 }

@@ -21,9 +21,9 @@ export class PlanFaults {
   }
 
   /** Adds a mistake unless a rule holds. Returns whether the rule holds. */
-  require(holds: boolean, path: string, message: string): boolean {
-    if (!holds) this.add(path, message)
-    return holds
+  require(isFulfilled: boolean, path: string, message: string): boolean {
+    if (!isFulfilled) this.add(path, message)
+    return isFulfilled
   }
 
   /** The mistakes. If there were too many, the last entry says how many more there are. */

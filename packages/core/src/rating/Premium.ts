@@ -8,7 +8,7 @@ import type { Known, RatedSubject, Risk } from "./Variable.ts"
  * An intermediate amount of a premium in cents, and its name, such as `vehicle-1.collision.driver_age`,
  * `dwelling-1.total` or `term`.
  */
-export interface Step {
+export interface PremiumStep {
   readonly step: string
   readonly cents: number
 }
@@ -92,20 +92,20 @@ const subjectPrice = (plan: RatePlan, risk: Risk, rated: RatedSubject, note: Not
   return total
 }
 
-const baseOf = (plan: RatePlan, cover: string, known: Known): number => {
+const baseOf = (plan: RatePlan, cover: string, variables: Known): number => {
   const base = plan.base_cents[cover]
-  return base === undefined ? 0 : (base.cents ?? sumOf(lookUp(base, known, 1)))
+  return base === undefined ? 0 : (base.cents ?? sumOf(lookUp(base, variables, 1)))
 }
 
 const mulAll = (cents: number, factors: ReadonlyArray<number>, rounding: Rounding): number =>
   factors.reduce((amount, factor) => mul(amount, factor, rounding), cents)
 
-const constantOrTable = (factor: TableFactor, known: Known): ReadonlyArray<number> =>
-  factor.factor === undefined ? lookUp(factor, known, neutral) : [tenThousandths(factor.factor)]
+const constantOrTable = (factor: TableFactor, variables: Known): ReadonlyArray<number> =>
+  factor.factor === undefined ? lookUp(factor, variables, neutral) : [tenThousandths(factor.factor)]
 
-const factorsOf = (factor: Factor, known: Known, risk: Risk): ReadonlyArray<number> => {
+const factorsOf = (factor: Factor, variables: Known, risk: Risk): ReadonlyArray<number> => {
   const mean = factor.mean_of_drivers
-  if (mean === undefined) return constantOrTable(factor, known)
+  if (mean === undefined) return constantOrTable(factor, variables)
   const highest = mean.at_most === undefined ? Number.POSITIVE_INFINITY : tenThousandths(mean.at_most)
   const applying = mean.factors.filter((candidate) => appliesIn(candidate, risk.state))
   const each = risk.drivers.map((driver) =>

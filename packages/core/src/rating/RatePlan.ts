@@ -65,8 +65,8 @@ export const read = (input: unknown, options: CheckOptions = {}): Result.Result<
   return all.length === 0 ? Result.succeed(plan) : Result.fail(all)
 }
 
-const decoderOf = Function.memoize((known: Ratings) =>
-  Input.decoder(forLines(RatePlan, linesOf(Array.from(known.values(), ({ line }) => line))))
+const decoderOf = Function.memoize((knownRatings: Ratings) =>
+  Input.decoder(forLines(RatePlan, linesOf(Array.from(knownRatings.values(), ({ line }) => line))))
 )
 
 /**

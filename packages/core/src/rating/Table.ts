@@ -1,16 +1,16 @@
-import type { Table, Where } from "./Plan.ts"
+import type { StateRule, Table } from "./Plan.ts"
 import type { Known, Value } from "./Variable.ts"
 
 /** A value's text in tables and conditions. */
 export const keyOf = (value: Value): string => String(value)
 
 /** Whether a part of a plan applies in a state. */
-export const appliesIn = ({ states, except_states }: Where, state: string): boolean =>
+export const appliesIn = ({ states, except_states }: StateRule, state: string): boolean =>
   (states === undefined || states.includes(state)) && !(except_states ?? []).includes(state)
 
 /** A variable's values. The list is empty if the value is unknown, and has several items if the value is a list. */
-export const valuesOf = (known: Known, name: string): ReadonlyArray<Value> => {
-  const value = known[name]
+export const valuesOf = (variables: Known, name: string): ReadonlyArray<Value> => {
+  const value = variables[name]
   if (value === undefined) return []
   return typeof value === "object" ? value : [value]
 }
@@ -22,12 +22,12 @@ export const valuesOf = (known: Known, name: string): ReadonlyArray<Value> => {
  * A plan that passed the check has an entry for each value that can occur in its states. If there is no entry, the
  * result is empty.
  */
-export const lookUp = (table: Table, known: Known, scale: number): ReadonlyArray<number> => {
+export const lookUp = (table: Table, variables: Known, scale: number): ReadonlyArray<number> => {
   if (table.by === undefined) return []
   const entries =
-    known[table.by] === undefined
+    variables[table.by] === undefined
       ? [table.unknown]
-      : valuesOf(known, table.by).map((value) => entryOf(table, value, scale))
+      : valuesOf(variables, table.by).map((value) => entryOf(table, value, scale))
   return entries.flatMap((entry) => (entry === undefined ? [] : [Math.round(entry * scale)]))
 }
 

@@ -2,7 +2,7 @@ import { Result } from "effect"
 import { answerOf, riskOf } from "./Answer.ts"
 import type { Context } from "./checkTables.ts"
 import type { Example } from "./Plan.ts"
-import type { Step } from "./Premium.ts"
+import type { PremiumStep } from "./Premium.ts"
 import type { Risk } from "./Variable.ts"
 
 /** The maximum number of steps in a message. */
@@ -22,8 +22,8 @@ export const checkExamples = (context: Context): void => {
 const checkExample = (context: Context, example: Example, path: string): void => {
   const { faults, plan, rating } = context
   const { application, declined, on, premium_cents } = example
-  const exclusive = (premium_cents === undefined) !== (declined === undefined)
-  if (!faults.require(exclusive, path, "Must have either premium_cents or declined.")) return
+  const hasOneOutcome = (premium_cents === undefined) !== (declined === undefined)
+  if (!faults.require(hasOneOutcome, path, "Must have either premium_cents or declined.")) return
   const known = new Map([[rating.line.name, rating]])
   const read = rating.line.read(application, on)
   if (Result.isFailure(read)) {
@@ -35,7 +35,7 @@ const checkExample = (context: Context, example: Example, path: string): void =>
   const risk = complete === null ? null : riskOf(plan, complete, on, known)
   if (risk === null) return
   checkCodes(context, risk, path)
-  const steps: Array<Step> = []
+  const steps: Array<PremiumStep> = []
   const answer = answerOf(plan, risk, on, { known, note: (step, cents) => steps.push({ step, cents }) })
   if (answer.kind === "declined") {
     faults.require(answer.reason === declined, path, `The plan declines this example: ${answer.reason}.`)
@@ -64,7 +64,7 @@ const checkCodes = ({ faults, rating }: Context, { subjects }: Risk, path: strin
 }
 
 /** Reports only the first step that differs, because later differences follow from it. */
-const checkSteps = ({ faults }: Context, example: Example, steps: ReadonlyArray<Step>, path: string): void => {
+const checkSteps = ({ faults }: Context, example: Example, steps: ReadonlyArray<PremiumStep>, path: string): void => {
   const expected = example.steps ?? {}
   const different = steps.find(({ cents, step }) => Object.hasOwn(expected, step) && expected[step] !== cents)
   if (different !== undefined) {
@@ -79,9 +79,10 @@ const checkSteps = ({ faults }: Context, example: Example, steps: ReadonlyArray<
 /**
  * The steps as a message lists them. If there are many, the list has only the last step of each coverage, and the sums.
  */
-const listOf = (steps: ReadonlyArray<Step>): string => {
-  const coverOf = ({ step }: Step): string | null => (step.split(".").length > 2 ? step.replace(/\.[^.]*$/, "") : null)
-  const isLast = (step: Step, index: number): boolean => {
+const listOf = (steps: ReadonlyArray<PremiumStep>): string => {
+  const coverOf = ({ step }: PremiumStep): string | null =>
+    step.split(".").length > 2 ? step.replace(/\.[^.]*$/, "") : null
+  const isLast = (step: PremiumStep, index: number): boolean => {
     const cover = coverOf(step)
     const next = steps[index + 1]
     return cover === null || next === undefined || coverOf(next) !== cover

@@ -10,7 +10,7 @@ import {
   variableAt
 } from "./checkTables.ts"
 import { offerRefPlace } from "./offer.ts"
-import type { Factor, TableFactor, Where } from "./Plan.ts"
+import type { Factor, StateRule, TableFactor } from "./Plan.ts"
 import type { CoverageSetting } from "./Rating.ts"
 
 /** Checks everything in a plan except its examples. */
@@ -81,9 +81,9 @@ const checkCover = (
 
 const reserved = ["base", "total"]
 
-const checkNames = ({ faults }: Context, named: ReadonlyArray<{ readonly name: string }>, path: string): void => {
+const checkNames = ({ faults }: Context, entries: ReadonlyArray<{ readonly name: string }>, path: string): void => {
   const seen = new Set(reserved)
-  for (const [index, { name }] of named.entries()) {
+  for (const [index, { name }] of entries.entries()) {
     faults.require(
       !seen.has(name),
       `${path}.${index}.name`,
@@ -93,7 +93,7 @@ const checkNames = ({ faults }: Context, named: ReadonlyArray<{ readonly name: s
   }
 }
 
-const checkWhere = ({ faults, plan }: Context, appliesIn: Where, path: string): void => {
+const checkWhere = ({ faults, plan }: Context, appliesIn: StateRule, path: string): void => {
   faults.require(statesOf(plan, appliesIn).length > 0, path, "Applies in none of the plan's states.")
 }
 

@@ -1,5 +1,5 @@
 import type { StateCode } from "../lines/State.ts"
-import type { Condition, RatePlan, Table, Where } from "./Plan.ts"
+import type { Condition, RatePlan, StateRule, Table } from "./Plan.ts"
 import type { PlanFaults } from "./PlanFaults.ts"
 import type { Rating } from "./Rating.ts"
 import { appliesIn, keyOf } from "./Table.ts"
@@ -48,7 +48,7 @@ const wrongScope: { readonly [S in Scope]: string } = {
 }
 
 /** The states in which a part of a plan applies. */
-export const statesOf = (plan: RatePlan, stateRule: Where): ReadonlyArray<StateCode> =>
+export const statesOf = (plan: RatePlan, stateRule: StateRule): ReadonlyArray<StateCode> =>
   plan.states.filter((state) => appliesIn(stateRule, state))
 
 /**

@@ -79,10 +79,10 @@ export const carrierOf = (
   { id, name }: CarrierName,
   plans: ReadonlyArray<RatePlan>,
   environments: ReadonlyArray<Environment>,
-  known: Ratings = ratings
+  knownRatings: Ratings = ratings
 ): CarrierAdapter => {
   const byLine = new Map<string, RatePlan>(plans.map((plan) => [plan.line, plan]))
-  const reply = (ask: CarrierAsk): CarrierReply => replyOf(byLine.get(ask.line), ask, known)
+  const reply = (ask: CarrierAsk): CarrierReply => replyOf(byLine.get(ask.line), ask, knownRatings)
   return {
     carrier: { id, name, registry_ids: [id] },
     environments,
@@ -113,10 +113,10 @@ const lineOf = ({ states }: RatePlan): CarrierLine => ({
 })
 
 /** A plan's answer. It uses the date of the quote request, so that a refresh gives the same price. */
-const replyOf = (plan: RatePlan | undefined, ask: CarrierAsk, known: Ratings): CarrierReply => {
+const replyOf = (plan: RatePlan | undefined, ask: CarrierAsk, knownRatings: Ratings): CarrierReply => {
   const today = dayOf(ask.requested_at)
-  const risk = plan === undefined ? null : riskOf(plan, ask, today, known)
+  const risk = plan === undefined ? null : riskOf(plan, ask, today, knownRatings)
   if (plan === undefined || risk === null) return { kind: "unavailable", reason: "unreadable_answer" }
-  const answer = answerOf(plan, risk, today, { known })
+  const answer = answerOf(plan, risk, today, { known: knownRatings })
   return answer.kind === "declined" ? answer : { kind: "offers", offers: [offerOf(plan, answer, ask, ask.now)] }
 }

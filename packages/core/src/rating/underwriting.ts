@@ -41,8 +41,8 @@ export const holds = (conditions: ReadonlyArray<Condition>, risk: Risk): boolean
   )
 }
 
-const isMet = ({ above, below, by, is }: Condition, known: Known): boolean =>
-  valuesOf(known, by).some(
+const isMet = ({ above, below, by, is }: Condition, variables: Known): boolean =>
+  valuesOf(variables, by).some(
     (value) =>
       (is === undefined || is.some((candidate) => keyOf(candidate) === keyOf(value))) &&
       (above === undefined || Number(value) > above) &&
@@ -53,7 +53,7 @@ const isMet = ({ above, below, by, is }: Condition, known: Known): boolean =>
 const isOffered = ({ coverage }: RatePlan, risk: Risk): boolean =>
   Object.entries(coverage?.offered ?? {}).every(([name, offered]) => {
     const choices = offered.map(keyOf)
-    return [...risk.subjects.map(({ known }) => known), ...risk.drivers].every((known) =>
-      valuesOf(known, name).every((value) => choices.includes(keyOf(value)))
+    return [...risk.subjects.map(({ known: variables }) => variables), ...risk.drivers].every((variables) =>
+      valuesOf(variables, name).every((value) => choices.includes(keyOf(value)))
     )
   })

@@ -29,7 +29,7 @@ export interface RanAhead {
 }
 
 /** Records by name, as the earlier jobs in the run left them. */
-type Known = Map<string, Option.Option<StoredRecord>>
+type RunRecords = Map<string, Option.Option<StoredRecord>>
 
 /**
  * Makes a function that runs the ordered jobs that come due while a workspace's clock advances. The result is the same
@@ -91,7 +91,7 @@ export const make = Effect.gen(function* () {
 })
 
 /** Lets a job decide without storing the decision. A job that is not about quoting decides nothing. */
-const decide = (handle: JobHandler, job: ClaimedJob, known: Known): Effect.Effect<JobBatch.Decision> =>
+const decide = (handle: JobHandler, job: ClaimedJob, records: RunRecords): Effect.Effect<JobBatch.Decision> =>
   Effect.suspend(() => {
     let change: Change | null = null
     const reads = new Set<string>()
@@ -100,9 +100,9 @@ const decide = (handle: JobHandler, job: ClaimedJob, known: Known): Effect.Effec
         if (key.workspace_id !== job.workspace_id) return read
         const name = JobBatch.nameOf(key)
         reads.add(name)
-        const found = known.get(name)
+        const found = records.get(name)
         return found === undefined
-          ? Effect.tap(read, (record) => Effect.sync(() => known.set(name, record)))
+          ? Effect.tap(read, (record) => Effect.sync(() => records.set(name, record)))
           : Effect.succeed(found)
       },
       commit: (finishing) =>
@@ -118,10 +118,11 @@ const decide = (handle: JobHandler, job: ClaimedJob, known: Known): Effect.Effec
   })
 
 /** Lets all claimed jobs decide concurrently, each as if it were the first. */
-const prepare = (handle: JobHandler, jobs: ReadonlyArray<ClaimedJob>, known: Known) =>
+const prepare = (handle: JobHandler, jobs: ReadonlyArray<ClaimedJob>, records: RunRecords) =>
   Effect.forEach(
     jobs,
-    (job) => Effect.map(decide(handle, job, known), (prepared): JobBatch.Turn => ({ job, created: null, prepared })),
+    (job) =>
+      Effect.map(decide(handle, job, records), (prepared): JobBatch.JobTurn => ({ job, created: null, prepared })),
     { concurrency: "unbounded" }
   )
 
@@ -140,7 +141,7 @@ interface Steps {
  */
 const runBatches = Effect.fnUntraced(
   function* (jobs: ReadonlyArray<ClaimedJob>, end: number, { commit, fail, handle }: Steps) {
-    const known: Known = new Map()
+    const known: RunRecords = new Map()
     let run = JobBatch.begin(yield* prepare(handle, jobs, known), end)
     const flush = Effect.gen(function* () {
       if (Array.isReadonlyArrayNonEmpty(run.batch)) yield* commit(run.batch)

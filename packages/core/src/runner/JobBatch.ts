@@ -15,7 +15,7 @@ export interface Decision {
 }
 
 /** A job that is waiting for its turn in a batch. */
-export interface Turn {
+export interface JobTurn {
   readonly job: ClaimedJob
   /** The job as created by an earlier job in the batch, and not stored yet; null for a claimed job. */
   readonly created: NewJob | null
@@ -40,31 +40,31 @@ const unstored = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
  * the same due time. A job that is due at `until` or later is not added, because jobs in storage may come before it.
  */
 const withCreated = (
-  turns: ReadonlyArray<Turn>,
+  turns: ReadonlyArray<JobTurn>,
   { jobs, workspace_id }: Change.Change,
   until: number
-): ReadonlyArray<Turn> =>
+): ReadonlyArray<JobTurn> =>
   jobs
     .filter(({ due_at, ordered }) => ordered && due_at < until)
     .reduce((result, created) => {
       const behind = result.findIndex(({ job }) => job.due_at > created.due_at)
-      const turn: Turn = { job: unstored(workspace_id, created), created, prepared: null }
+      const turn: JobTurn = { job: unstored(workspace_id, created), created, prepared: null }
       return result.toSpliced(behind < 0 ? result.length : behind, 0, turn)
     }, turns)
 
 /** The turns of the jobs that are due before `until`. */
-const turnsBefore = (until: number, turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> =>
+const turnsBefore = (until: number, turns: ReadonlyArray<JobTurn>): ReadonlyArray<JobTurn> =>
   turns.filter(({ job }) => job.due_at < until)
 
 /**
  * The claimed jobs that may still run: those due no later than `storedDueAt`, the due time of the first job that the
  * batch stores.
  */
-const claimedBefore = (turns: ReadonlyArray<Turn>, storedDueAt: number): ReadonlyArray<Turn> =>
+const claimedBefore = (turns: ReadonlyArray<JobTurn>, storedDueAt: number): ReadonlyArray<JobTurn> =>
   turns.filter(({ created, job }) => created === null && job.due_at <= storedDueAt)
 
 /** A job in a batch, and its change. */
-export interface Entry extends Omit<Turn, "prepared"> {
+export interface Entry extends Omit<JobTurn, "prepared"> {
   readonly change: Change.Change
 }
 
@@ -113,9 +113,9 @@ const roughBytesOf = (change: Change.Change): number =>
   change.writes.reduce((sum, record) => sum + roughLengthOf(record), Change.bytesOf({ ...change, writes: [] }))
 
 /** The state of a run of jobs in batches, between two turns. */
-export interface Run {
+export interface BatchRun {
   /** The turns that are left, in order. */
-  readonly turns: ReadonlyArray<Turn>
+  readonly turns: ReadonlyArray<JobTurn>
   /** The end of the run, in milliseconds of workspace time. Only jobs that are due before it are run. */
   readonly until: number
   /** The jobs that have had their turns since the last commit. */
@@ -130,7 +130,7 @@ export interface Run {
 }
 
 /** The state of a run before its first turn. */
-export const begin = (turns: ReadonlyArray<Turn>, until: number): Run => ({
+export const begin = (turns: ReadonlyArray<JobTurn>, until: number): BatchRun => ({
   turns,
   until,
   batch: [],
@@ -144,7 +144,7 @@ export const begin = (turns: ReadonlyArray<Turn>, until: number): Run => ({
  * What a turn's job decided in advance; null if it decided nothing, or if an earlier job has made the decision
  * outdated.
  */
-export const preparedFor = ({ last_event_id, written }: Run, { prepared }: Turn): Decision | null => {
+export const preparedFor = ({ last_event_id, written }: BatchRun, { prepared }: JobTurn): Decision | null => {
   if (prepared === null) return null
   const { change, reads } = prepared
   for (const name of reads) if (HashSet.has(written, name)) return null
@@ -157,7 +157,11 @@ export const preparedFor = ({ last_event_id, written }: Run, { prepared }: Turn)
  * Returns `flush` if the batch must be committed first: it is full, the change would write a record twice, or the run
  * stops at this job. Returns `stop` if the run stops here.
  */
-export const step = (run: Run, { created, job }: Turn, change: Change.Change | null): Run | "flush" | "stop" => {
+export const step = (
+  run: BatchRun,
+  { created, job }: JobTurn,
+  change: Change.Change | null
+): BatchRun | "flush" | "stop" => {
   if (change === null) return run.batch.length > 0 ? "flush" : "stop"
   const names = change.writes.map(nameOf)
   const batch_bytes = run.batch_bytes + roughBytesOf(change)
@@ -180,7 +184,7 @@ const withAll = (set: HashSet.HashSet<string>, names: ReadonlyArray<string>): Ha
   names.reduce((updated, name) => HashSet.add(updated, name), set)
 
 /** The state of a run after its batch was committed. */
-export const committed = (run: Run): Run => ({
+export const committed = (run: BatchRun): BatchRun => ({
   ...run,
   turns: claimedBefore(run.turns, nextCreated(run.batch)),
   batch: [],

@@ -91,9 +91,9 @@ export class Retention extends Context.Service<
 }
 
 /** What to erase: everything that is older than its retention period, or only records that are kept for minutes. */
-type What = "everything" | "brief"
+type SweepTarget = "everything" | "brief"
 
-type Sweep<E> = (workspace_id: WorkspaceId, what: What) => Effect.Effect<void, E>
+type Sweep<E> = (workspace_id: WorkspaceId, what: SweepTarget) => Effect.Effect<void, E>
 
 /** Makes a function that sweeps one workspace, or the directory. */
 const makeSweep = Effect.fnUntraced(function* (
@@ -121,7 +121,7 @@ const makeSweep = Effect.fnUntraced(function* (
     }
   })
 
-  return Effect.fnUntraced(function* (workspaceId: WorkspaceId, target: What) {
+  return Effect.fnUntraced(function* (workspaceId: WorkspaceId, target: SweepTarget) {
     const realNow = yield* Clock.currentTimeMillis
     // The directory has neither a clock nor a feed.
     const isDirectory = workspaceId === directoryWorkspace
@@ -144,7 +144,7 @@ const makeForever = Effect.fnUntraced(function* (sweep: Sweep<StorageUnavailable
    * Sweeps a workspace. Logs a defect, so that it does not stop the sweep of other workspaces. Fails only if storage is
    * unavailable.
    */
-  const sweepLogged = (workspace_id: WorkspaceId, target: What) =>
+  const sweepLogged = (workspace_id: WorkspaceId, target: SweepTarget) =>
     Effect.catchDefect(sweep(workspace_id, target), (defect) =>
       Effect.annotateLogs(Effect.logWarning("Could not erase expired records", defect), { workspace_id })
     )

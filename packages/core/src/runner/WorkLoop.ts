@@ -227,15 +227,15 @@ const oldestDueJob = Metric.gauge("quotewire_oldest_due_job_age_seconds", {
   description: "How long the oldest due job has waited to be claimed."
 })
 
-const measure = Effect.fnUntraced(function* (claimed: Pick<JobClaim, "jobs" | "next_due_at">, running: number) {
+const measure = Effect.fnUntraced(function* (claimed: Pick<JobClaim, "jobs" | "next_due_at">, jobCount: number) {
   const now = yield* Clock.currentTimeMillis
   yield* Metric.update(claimedJobs, claimed.jobs.length)
-  yield* Metric.update(runningJobs, running)
+  yield* Metric.update(runningJobs, jobCount)
   yield* Metric.update(oldestDueJob, Math.max(0, now - (claimed.next_due_at ?? now)) / secondMs)
 })
 
-/** Counts the jobs that wait for a carrier or an endpoint, and calls `left` whenever a job begins to wait. */
-const countWaiting = (left: () => void) => {
+/** Counts the jobs that wait for a carrier or an endpoint, and calls `onWait` whenever a job begins to wait. */
+const countWaiting = (onWait: () => void) => {
   let count = 0
   return {
     count: () => count,
@@ -246,7 +246,7 @@ const countWaiting = (left: () => void) => {
           const leave = Effect.suspend(() => {
             hasLeft = true
             count++
-            left()
+            onWait()
             return call
           })
           // A job that is interrupted before it has left its slot has nothing to undo.

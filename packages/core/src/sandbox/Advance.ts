@@ -33,13 +33,13 @@ const makeMoves = Effect.gen(function* () {
   const holdOf = yield* HeldClock.make
 
   /** Runs the next jobs on the way to the target. Every change that they commit also moves the clock. */
-  const runAhead = (seen: Workspace, target: Goal) => {
-    let workspace = seen
+  const runAhead = (workspaceRead: Workspace, target: Goal) => {
+    let workspace = workspaceRead
     let held = false
     const aheadRun = runner.runAhead(
-      seen,
-      target.clock_target_ms - seen.clock_offset_ms,
-      Effect.map(holdOf(seen.id), (hold) => {
+      workspaceRead,
+      target.clock_target_ms - workspaceRead.clock_offset_ms,
+      Effect.map(holdOf(workspaceRead.id), (hold) => {
         held = isHeld(hold)
         return hold.reach
       }),
@@ -56,15 +56,15 @@ const makeMoves = Effect.gen(function* () {
   /**
    * Moves the clock to `now`, but never beyond the target.
    *
-   * The clock does not move if another process has moved it since `seen` was read, or if a job that is due before the
+   * The clock does not move if another process has moved it since `workspaceRead` was read, or if a job that is due before the
    * new time was stored in the meantime. The next step then starts from the current state.
    */
   const moveTo = Effect.fnUntraced(
-    function* (seen: Workspace, target: Goal, now: number) {
-      const { workspace } = yield* workspaces.moment(seen.id)
-      if (isEnded(workspace, target) || workspace.clock_offset_ms !== seen.clock_offset_ms) return
+    function* (workspaceRead: Workspace, target: Goal, time: number) {
+      const { workspace } = yield* workspaces.moment(workspaceRead.id)
+      if (isEnded(workspace, target) || workspace.clock_offset_ms !== workspaceRead.clock_offset_ms) return
       const realNow = yield* Clock.currentTimeMillis
-      const moved = movedTo(workspace, target, now, realNow)
+      const moved = movedTo(workspace, target, time, realNow)
       yield* commit(storage, { ...changeOf(moved), none_due_before: timeOf(moved, realNow) })
     },
     Effect.catchTag("VersionConflict", () => Effect.void)
@@ -167,8 +167,8 @@ const makeWait = Effect.fnUntraced(function* ({ holdOf, moveTo }: Moves) {
       const realNow = yield* Clock.currentTimeMillis
       const pauseMs = pauseOf(hold, next_due_at === null ? Number.POSITIVE_INFINITY : next_due_at - realNow)
       const isWoken = yield* signal.next(pauseMs)
-      const stoodStill = (yield* Clock.currentTimeMillis) === realNow
-      if (!isWoken && stoodStill && hold.first_due_at > hold.now) yield* moveTo(seen, target, hold.now + pauseMs)
+      const isStandingStill = (yield* Clock.currentTimeMillis) === realNow
+      if (!isWoken && isStandingStill && hold.first_due_at > hold.now) yield* moveTo(seen, target, hold.now + pauseMs)
     }
   })
 })

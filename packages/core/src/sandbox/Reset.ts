@@ -7,13 +7,13 @@ import { restartSubscriptions } from "../webhooks/subscriptions/Restarting.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
 /** An accepted reset, identified by the workspace's reset count. */
-export const Accepted = Schema.Struct({ reset_count: Schema.Int })
-export type Accepted = typeof Accepted.Type
+export const AcceptedReset = Schema.Struct({ reset_count: Schema.Int })
+export type AcceptedReset = typeof AcceptedReset.Type
 
 /** The record kind for resets, keyed by the `Idempotency-Key` of their call. */
 export const kind = Kind.make({
   name: "reset",
-  schema: Accepted,
+  schema: AcceptedReset,
   survives_reset: true,
   kept_for: { period: "quotes", clock: "workspace" }
 })
@@ -44,7 +44,7 @@ export const make = Effect.gen(function* () {
    * The erasure expects the workspace version that was read here, so a host that was paused in the meantime cannot
    * erase what was written after the reset.
    */
-  const finish = (workspace_id: WorkspaceId, { reset_count }: Accepted) =>
+  const finish = (workspace_id: WorkspaceId, { reset_count }: AcceptedReset) =>
     Effect.suspend(() => {
       let removed: Erased = { records: {}, events: 0, jobs: 0 }
       const once = Effect.gen(function* () {

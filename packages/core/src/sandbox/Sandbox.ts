@@ -66,8 +66,8 @@ export class Sandbox extends Context.Service<
           workspace: Workspace,
           extraFields: Partial<Pick<ControlResult, "removed" | "replay">> = {}
         ) =>
-          Effect.map(view(workspace), (seen) =>
-            Json.encode<ControlResult>({ control, workspace: seen, replay: null, removed: null, ...extraFields })
+          Effect.map(view(workspace), (sandbox) =>
+            Json.encode<ControlResult>({ control, workspace: sandbox, replay: null, removed: null, ...extraFields })
           )
 
         const replayEvents = Effect.fnUntraced(function* (call: Call, code: ReplayCode) {
@@ -109,7 +109,7 @@ export class Sandbox extends Context.Service<
         })
 
         return Sandbox.of({
-          get: (call) => Effect.map(view(call.moment.workspace), (seen) => Json.encode(seen)),
+          get: (call) => Effect.map(view(call.moment.workspace), (sandbox) => Json.encode(sandbox)),
           selectScenario,
           advanceTime,
           forceExpiry,

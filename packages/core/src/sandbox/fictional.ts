@@ -13,10 +13,10 @@ import { scenarioOffer } from "../carriers/scenarioOffer.ts"
 import {
   changeOf,
   ignoresRules,
-  type Part,
   pollAfter,
   priceUpdateFactor,
   type Script,
+  type ScriptPart,
   scriptOf,
   startMs
 } from "../carriers/script.ts"
@@ -37,19 +37,19 @@ const retryAfterMs = 10 * secondMs
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 
 /** How a carrier handles one ask: which carrier it is, what it does, and when its answer is ready (null: never). */
-interface Play {
+interface PlayedAsk {
   readonly carrier: FictionalCarrier
   readonly line: PlayedLine
   readonly plan: RatePlan
   readonly risk: Risk
-  readonly part: Part
+  readonly part: ScriptPart
   readonly script: Script
   readonly ask: CarrierAsk
   readonly origin: number
   readonly ready_at: number | null
 }
 
-const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): Play | null => {
+const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): PlayedAsk | null => {
   const part = partOf(carrier.id, ask.line)
   const line = playedLine(ask.line)
   const plan = carrier.plans.find((candidate) => candidate.line === ask.line)
@@ -63,10 +63,10 @@ const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): Play | null => {
 }
 
 /** The offer from the carrier's plan, made at `answeredAt`, with the scenario's changes. */
-const offerAt = ({ ask, part, plan, risk }: Play, answeredAt: number): CarrierOffer =>
+const offerAt = ({ ask, part, plan, risk }: PlayedAsk, answeredAt: number): CarrierOffer =>
   scenarioOffer(offerOf(plan, priceOf(plan, risk), ask, answeredAt), ask.scenario, part, answeredAt)
 
-const offers = (play: Play): CarrierReply => {
+const offers = (play: PlayedAsk): CarrierReply => {
   const { ask, part } = play
   const offer = offerAt(play, ask.now)
   const change = changeOf(ask.scenario, part)
@@ -76,7 +76,7 @@ const offers = (play: Play): CarrierReply => {
 }
 
 /** The answer that the carrier gives once it is ready. */
-const answer = (play: Play): CarrierReply => {
+const answer = (play: PlayedAsk): CarrierReply => {
   const { ask, line, plan, risk } = play
   switch (play.script.act) {
     case "decline":
@@ -99,18 +99,18 @@ const answer = (play: Play): CarrierReply => {
  * Whether the carrier answers the ask directly. Errors always come directly; other answers may come later, in a poll or
  * a callback.
  */
-const answersDirectly = ({ carrier, script }: Play): boolean => {
+const answersDirectly = ({ carrier, script }: PlayedAsk): boolean => {
   if (script.act === "error") return true
   return carrier.mode === "sync" && script.at_ms !== null && script.at_ms - startMs <= attemptTimeoutMs
 }
 
-const polled = (play: Play): CarrierReply => {
+const polled = (play: PlayedAsk): CarrierReply => {
   const leftMs = play.ready_at === null ? null : play.ready_at - play.ask.now
   if (leftMs !== null && leftMs <= 0) return answer(play)
   return { kind: "pending", ref: play.ask.idempotency_key, poll_after_ms: pollAfter(leftMs) }
 }
 
-const asked = (play: Play): CarrierReply => {
+const asked = (play: PlayedAsk): CarrierReply => {
   const { ask, carrier, ready_at } = play
   if (answersDirectly(play)) return answer(play)
   if (carrier.mode === "poll") return polled(play)
@@ -122,13 +122,13 @@ const asked = (play: Play): CarrierReply => {
  * How long an attempt takes, in milliseconds; 0 if the carrier only accepts the ask, or if this is not the first
  * attempt.
  */
-const latency = (play: Play | null): number => {
+const latency = (play: PlayedAsk | null): number => {
   if (play === null || play.ask.attempt > 1 || !answersDirectly(play)) return 0
   return Math.max(0, (play.script.at_ms ?? 0) - startMs)
 }
 
 /** A refreshed offer: unchanged, unless the scenario changes it. */
-const refreshed = (play: Play, offerRef: string): CarrierRefresh => {
+const refreshed = (play: PlayedAsk, offerRef: string): CarrierRefresh => {
   const { ask, part } = play
   if (offerRef !== offerRefOf(ask)) return { kind: "withdrawn" }
   const offer = offerAt(play, play.ready_at ?? ask.now)
@@ -166,7 +166,7 @@ const linesOf = (carrier: FictionalCarrier, lines: CarrierAdapter["lines"]): Car
 
 const adapterOf = (carrier: FictionalCarrier, callbacks: SignedCallbacks): CarrierAdapter => {
   const rated = carrierOf(carrier, carrier.plans, ["sandbox"])
-  const reply = (ask: CarrierAsk, replyWith: (play: Play) => CarrierReply): CarrierReply => {
+  const reply = (ask: CarrierAsk, replyWith: (play: PlayedAsk) => CarrierReply): CarrierReply => {
     const play = playOf(carrier, ask)
     return play === null ? unreadable : replyWith(play)
   }

@@ -41,7 +41,7 @@ export interface BatcherOptions<A, B, E> {
 /** Sends an item, and waits for its result. */
 export type Batcher<A, B, E> = (item: A) => Effect.Effect<B, E>
 
-interface Waiting<A, B, E> extends Locks {
+interface WaitingItem<A, B, E> extends Locks {
   readonly item: A
   readonly size: number
   /** When the item joined its queue, in nanoseconds of monotonic time. */
@@ -50,7 +50,7 @@ interface Waiting<A, B, E> extends Locks {
 }
 
 /** The items that wait for a batch, in the order in which they joined. */
-type Queue<A, B, E> = Array<Waiting<A, B, E>>
+type Queue<A, B, E> = Array<WaitingItem<A, B, E>>
 
 const noLocks: Locks = { exclusive: [], shared: [] }
 
@@ -72,12 +72,12 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
   const unavailable = Exit.fail(options.unavailable)
   const sendAll = sendingAll(options, clock)
   const queues = new Map<string, Queue<A, B, E>>()
-  let closed = false
+  let isClosed = false
   // Finalizers run in reverse order, so the batcher closes before its sending fibers are interrupted. An item that
   // joined after that would never be sent.
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
-      closed = true
+      isClosed = true
     })
   )
 
@@ -85,7 +85,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
     Effect.callback<B, E>((resume) => {
       const name = queueOf?.(item) ?? ""
       const queue = queues.get(name) ?? []
-      if (closed || queue.length >= max_waiting) return resume(unavailable)
+      if (isClosed || queue.length >= max_waiting) return resume(unavailable)
       const waiting = waitingFor(item, options, { since: clock.monotonicTimeNanosUnsafe(), resume })
       queue.push(waiting)
       if (!queues.has(name)) {
@@ -102,8 +102,8 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
 const waitingFor = <A, B, E>(
   item: A,
   { locksOf, size }: Pick<BatcherOptions<A, B, E>, "locksOf" | "size">,
-  joined: Pick<Waiting<A, B, E>, "since" | "resume">
-): Waiting<A, B, E> => ({ item, ...(locksOf?.(item) ?? noLocks), size: size?.of(item) ?? 0, ...joined })
+  joined: Pick<WaitingItem<A, B, E>, "since" | "resume">
+): WaitingItem<A, B, E> => ({ item, ...(locksOf?.(item) ?? noLocks), size: size?.of(item) ?? 0, ...joined })
 
 /**
  * Sends a queue in batches until it is empty, and then calls `onEnd`. If it is interrupted, the waiting items fail as
@@ -114,11 +114,11 @@ const sendingAll = <A, B, E>(options: BatcherOptions<A, B, E>, clock: Clock.Cloc
   const maxWait = BigInt(Math.round(max_wait_ms * 1e6))
   const unavailable = Exit.fail(options.unavailable)
 
-  const giveUp = (items: ReadonlyArray<Waiting<A, B, E>>): void => {
+  const giveUp = (items: ReadonlyArray<WaitingItem<A, B, E>>): void => {
     for (const { resume } of items) resume(unavailable)
   }
 
-  const sendBatch = (batch: ReadonlyArray<Waiting<A, B, E>>) =>
+  const sendBatch = (batch: ReadonlyArray<WaitingItem<A, B, E>>) =>
     Effect.suspend(() => send(batch.map(({ item }) => item))).pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
@@ -160,7 +160,7 @@ const answerOf = <B, E>(
 }
 
 /** Removes the items that joined a queue at `startedAt` or earlier. A queue is ordered by joining time. */
-const takeLate = <A, B, E>(queue: Queue<A, B, E>, startedAt: bigint): ReadonlyArray<Waiting<A, B, E>> => {
+const takeLate = <A, B, E>(queue: Queue<A, B, E>, startedAt: bigint): ReadonlyArray<WaitingItem<A, B, E>> => {
   const first = queue.findIndex((waiting) => waiting.since > startedAt)
   return queue.splice(0, first < 0 ? queue.length : first)
 }
@@ -169,9 +169,9 @@ const takeLate = <A, B, E>(queue: Queue<A, B, E>, startedAt: bigint): ReadonlyAr
 const takeBatch = <A, B, E>(
   queue: Queue<A, B, E>,
   { max_batch, size }: Pick<BatcherOptions<A, B, E>, "max_batch" | "size">
-): ReadonlyArray<Waiting<A, B, E>> => {
-  const batch: Array<Waiting<A, B, E>> = []
-  const left: Array<Waiting<A, B, E>> = []
+): ReadonlyArray<WaitingItem<A, B, E>> => {
+  const batch: Array<WaitingItem<A, B, E>> = []
+  const left: Array<WaitingItem<A, B, E>> = []
   const locked = new Set<string>()
   const isFree = (name: string) => !locked.has(name)
   let takenSize = 0

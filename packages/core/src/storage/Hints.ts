@@ -132,7 +132,7 @@ export class LongPolls extends Context.Service<
       // Keyed by record ID and by workspace ID. Their prefixes differ, so they cannot collide.
       const listeners = new Map<string, Set<Signal>>()
       let count = 0
-      let stopping = false
+      let isStopping = false
 
       const wake = (id: string) => {
         for (const listener of listeners.get(id) ?? []) listener.wake()
@@ -172,12 +172,12 @@ export class LongPolls extends Context.Service<
           ({ isCrowded, listener }) =>
             body((atMostMs) =>
               Effect.suspend(() => {
-                if (stopping) return Effect.succeed<WakeReason>("stopping")
+                if (isStopping) return Effect.succeed<WakeReason>("stopping")
                 if (isCrowded) return Effect.succeed<WakeReason>("crowded")
                 const looksAgain = atMostMs > pollMs
                 return Effect.map(
                   listener.next(Math.min(atMostMs, pollMs)),
-                  (woken): WakeReason => (stopping ? "stopping" : woken || looksAgain ? "changed" : "time_over")
+                  (isWoken): WakeReason => (isStopping ? "stopping" : isWoken || looksAgain ? "changed" : "time_over")
                 )
               })
             ),
@@ -187,7 +187,7 @@ export class LongPolls extends Context.Service<
       return LongPolls.of({
         listen,
         stop: Effect.sync(() => {
-          stopping = true
+          isStopping = true
           wakeAll()
         }),
         count: Effect.sync(() => count)

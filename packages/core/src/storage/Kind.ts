@@ -154,10 +154,10 @@ export interface Kinds {
 }
 
 /** Makes a registry of kinds by name. */
-export const registry = (listed: ReadonlyArray<Traits>): Kinds => {
-  const kinds = new Map(listed.map((kind) => [kind.name, kind]))
+export const registry = (traits: ReadonlyArray<Traits>): Kinds => {
+  const kinds = new Map(traits.map((kind) => [kind.name, kind]))
   return {
-    all: listed,
+    all: traits,
     byName: (name) => {
       const kind = kinds.get(name)
       if (kind === undefined) throw new Error(`There is no kind of record named ${name}`)

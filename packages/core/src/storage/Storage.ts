@@ -283,7 +283,7 @@ export const commit = (
   storage: Pick<Storage["Service"], "commit">,
   change: Change
 ): Effect.Effect<void, VersionConflict | StorageUnavailable> =>
-  Effect.catchTag(storage.commit(change), "LeaseLost", (lost) => Effect.die(lost))
+  Effect.catchTag(storage.commit(change), "LeaseLost", (leaseLost) => Effect.die(leaseLost))
 
 /**
  * The maximum number of attempts at a decision. In every round one of the competing writers succeeds, so contention

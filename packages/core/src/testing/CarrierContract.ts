@@ -23,11 +23,11 @@ import { reached } from "./carrier/reached.ts"
 import { answersRepeat } from "./carrier/repeats.ts"
 import * as Subject from "./carrier/subject.ts"
 import { passing } from "./carrier/time.ts"
-import { silence, type Trouble, troubles } from "./carrier/transports.ts"
+import { silence, type TransportTrouble, troubles } from "./carrier/transports.ts"
 import { offersForOtherFacts } from "./carrier/variations.ts"
 import { soon } from "./storage/expect.ts"
 
-export { type Asked, ask } from "./carrier/asking.ts"
+export { type AskedSubject as Asked, ask } from "./carrier/asking.ts"
 export { type Case, ContractBroken } from "./carrier/carrierRule.ts"
 export type { FactsByLine, Options } from "./carrier/subject.ts"
 
@@ -187,7 +187,7 @@ const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
 /** How long the contract watches for further requests after an ask has ended, in milliseconds. */
 const afterEndMs = 10_000
 
-const inTrouble = (subject: Subject.Subject, { transport }: Trouble) =>
+const inTrouble = (subject: Subject.Subject, { transport }: TransportTrouble) =>
   Effect.provideService(
     Effect.suspend(() => subject.adapter.ask(Subject.askOf(subject, "trouble"))),
     CarrierTransport,

@@ -264,15 +264,15 @@ export const replay = (
 ): Replay => {
   const left = [...cassette.exchanges]
   const missing: Array<NotOnCassette> = []
-  const refuse = (asked: Asked, reason: string) => {
-    const error = notOnCassette(asked, reason)
+  const refuse = (request: RequestedExchange, reason: string) => {
+    const error = notOnCassette(request, reason)
     if (missing.length < maxExchanges) missing.push(error)
     return Effect.die(error)
   }
   const transport = HttpClient.make((request, url) =>
     Effect.flatMap(CurrentRequest, (exchange) => {
       if (exchange?.purpose === "token") return Effect.succeed(standInToken(request))
-      const asked = askedOf(request, url, (sent) => Redaction.redactionAfter(adapter, connection, [sent]))
+      const asked = askedOf(request, url, (sentRequest) => Redaction.redactionAfter(adapter, connection, [sentRequest]))
       const isAnswer = compares === "bodies" ? isAnswerTo : isSamePlace
       const index = left.findIndex((recorded) => isAnswer(recorded, asked))
       const [found] = index < 0 ? [] : left.splice(index, 1)
@@ -294,15 +294,15 @@ const inUtf8 = (headers: Exchange["response"]["headers"]) =>
   )
 
 /** The parts of a request that are compared. */
-interface Asked extends Pick<Exchange, "method" | "host" | "path"> {
+interface RequestedExchange extends Pick<Exchange, "method" | "host" | "path"> {
   readonly body: Body
 }
 
 const askedOf = (
   request: HttpClientRequest.HttpClientRequest,
   requested: URL,
-  redactionFor: (sent: Redaction.Sent) => Redaction.Redaction
-): Asked => {
+  redactionFor: (sent: Redaction.SentMessage) => Redaction.Redaction
+): RequestedExchange => {
   const url = Option.getOrElse(HttpClientRequest.toUrl(request), () => requested)
   const body = HttpRecording.bodyOf(request)
   const content_type = request.headers["content-type"] ?? null
@@ -314,23 +314,23 @@ const askedOf = (
   }
 }
 
-const isSamePlace = (recorded: Exchange, { host, method, path }: Asked): boolean =>
+const isSamePlace = (recorded: Exchange, { host, method, path }: RequestedExchange): boolean =>
   recorded.method === method && recorded.host === host && recorded.path === path
 
-const isAnswerTo = (recorded: Exchange, asked: Asked): boolean =>
-  isSamePlace(recorded, asked) && canonical(recorded.request.body) === canonical(asked.body)
+const isAnswerTo = (recorded: Exchange, request: RequestedExchange): boolean =>
+  isSamePlace(recorded, request) && canonical(recorded.request.body) === canonical(request.body)
 
-const whyMissing = ({ exchanges }: Cassette, left: ReadonlyArray<Exchange>, asked: Asked): string => {
-  if (exchanges.some((recorded) => isAnswerTo(recorded, asked))) {
+const whyMissing = ({ exchanges }: Cassette, unused: ReadonlyArray<Exchange>, request: RequestedExchange): string => {
+  if (exchanges.some((recorded) => isAnswerTo(recorded, request))) {
     return "The adapter sends this request more often than the cassette contains it. Record the cassette again."
   }
-  const other = left.find((recorded) => isSamePlace(recorded, asked))
+  const other = unused.find((recorded) => isSamePlace(recorded, request))
   if (other !== undefined) {
-    const paths = differences(jsonOf(other.request.body), jsonOf(asked.body))
+    const paths = differences(jsonOf(other.request.body), jsonOf(request.body))
     const location = paths.length === 0 ? "" : `, which differs at ${paths.slice(0, maxTold).join(", ")}`
     return `The cassette expects a different body${location}. Use the recorded facts, record the cassette again, or add values that change on each run, such as a time, to \`redact\`.`
   }
-  const expected = left.slice(0, maxTold).map(({ method, path }) => `${method} ${path}`)
+  const expected = unused.slice(0, maxTold).map(({ method, path }) => `${method} ${path}`)
   return `The cassette does not contain this request. It expects ${expected.join(", ") || "no more requests"} next. Record the cassette again.`
 }
 
@@ -352,5 +352,5 @@ const differences = (a: unknown, b: unknown, path = ""): ReadonlyArray<string> =
 
 const notKept = "The cassette has no answer to this request. Record the cassette again."
 
-const notOnCassette = ({ host, method, path }: Asked, reason: string): NotOnCassette =>
+const notOnCassette = ({ host, method, path }: RequestedExchange, reason: string): NotOnCassette =>
   new NotOnCassette({ method, host, path, message: `${method} ${path} at ${host}: ${reason}` })

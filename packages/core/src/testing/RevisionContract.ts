@@ -54,7 +54,7 @@ const expectNone = (broken: ReadonlyArray<string>): void => {
   if (broken.length > 0) throw new ContractBroken({ broken_rules: [], message: broken.join("\n") })
 }
 
-const expectTrue = (holds: boolean, message: string): void => expectNone(holds ? [] : [message])
+const expectTrue = (condition: boolean, message: string): void => expectNone(condition ? [] : [message])
 
 const names: ReadonlySet<string> = new Set(operations.map(({ name }) => name))
 
@@ -122,7 +122,10 @@ const call = (name: string, input: Fields, { date, key }: { readonly date: strin
     )
   )
 
-const outcomeOf = (text: string, wrong: Outcome["wrong"]): Outcome => ({ body: fieldsOf(JSON.parse(text)), wrong })
+const outcomeOf = (text: string, wrongFields: Outcome["wrong"]): Outcome => ({
+  body: fieldsOf(JSON.parse(text)),
+  wrong: wrongFields
+})
 
 const fieldsOf = (value: unknown): Fields => (Predicate.isReadonlyObject(value) ? { ...value } : {})
 
@@ -137,12 +140,12 @@ const start = {
 /** Makes a function that returns an older revision's name for a field of a start call. */
 const nameIn =
   ({ differences }: Revision) =>
-  (newer: string): string =>
-    differences.reduce((path, { inputs }) => inputs?.start_quote_request?.path(path) ?? path, newer)
+  (newerName: string): string =>
+    differences.reduce((path, { inputs }) => inputs?.start_quote_request?.path(path) ?? path, newerName)
 
 const startIn = (revision: Revision, fields: Fields): Fields => {
   const nameOf = nameIn(revision)
-  return Object.fromEntries(Object.entries(fields).map(([newer, value]) => [nameOf(newer), value]))
+  return Object.fromEntries(Object.entries(fields).map(([newerName, value]) => [nameOf(newerName), value]))
 }
 
 const { consent_receipt_id: _, ...withoutConsent } = start
@@ -166,11 +169,14 @@ const rules: ReadonlyArray<{
     name: "refuses the names of newer revisions",
     check: async (revision, stage) => {
       const nameOf = nameIn(revision)
-      const renamed = Object.keys(start).filter((newer) => nameOf(newer) !== newer)
+      const renamed = Object.keys(start).filter((newerName) => nameOf(newerName) !== newerName)
       const { wrong } = await stage.call("start_quote_request", start, revision.date)
-      const accepted = renamed.filter((newer) => !wrong?.includes(newer))
+      const accepted = renamed.filter((newerName) => !wrong?.includes(newerName))
       expectNone(
-        accepted.map((newer) => `${newer} is accepted besides ${nameOf(newer)}: make upgrade leave ${newer} unknown.`)
+        accepted.map(
+          (newerName) =>
+            `${newerName} is accepted besides ${nameOf(newerName)}: make upgrade leave ${newerName} unknown.`
+        )
       )
     }
   },
@@ -215,13 +221,13 @@ const rules: ReadonlyArray<{
 ]
 
 /** The mistake if two fields got the same name, so that an older revision shows fewer fields than the newest one. */
-const merged = (kind: Resource, newest: unknown, older: unknown): ReadonlyArray<string> =>
-  Object.keys(fieldsOf(older)).length < Object.keys(fieldsOf(newest)).length
+const merged = (kind: Resource, newestValue: unknown, olderValue: unknown): ReadonlyArray<string> =>
+  Object.keys(fieldsOf(olderValue)).length < Object.keys(fieldsOf(newestValue)).length
     ? [`${kind} has fewer fields than in the newest revision: a renamed field must not take another field's name.`]
     : []
 
 /** The fields of a resource whose values differ between a revision and the newest one. */
-const changed = (kind: Resource, members: ReadonlyArray<string>, newest: unknown, older: unknown) =>
+const changed = (kind: Resource, members: ReadonlyArray<string>, newestValue: unknown, olderValue: unknown) =>
   members
-    .filter((name) => JSON.stringify(fieldsOf(older)[name]) !== JSON.stringify(fieldsOf(newest)[name]))
+    .filter((name) => JSON.stringify(fieldsOf(olderValue)[name]) !== JSON.stringify(fieldsOf(newestValue)[name]))
     .map((name) => `${kind} changes ${name}: callers need it to tell a repeat from a change.`)

@@ -29,7 +29,7 @@ export class Difference extends Data.TaggedError("Difference")<{
 }> {}
 
 /** The state of a run. */
-interface Run {
+interface ModelRun {
   readonly storage: StorageService
   readonly model: Model
   /** All leases that were granted, newest last. */
@@ -103,7 +103,7 @@ const refusalOf = (error: VersionConflict | LeaseLost | StorageUnavailable) => {
   return error._tag === "LeaseLost" ? { _tag: error._tag, lease: error.lease } : { _tag: error._tag }
 }
 
-const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
+const commit = Effect.fnUntraced(function* (run: ModelRun, step: StepOf<"commit">) {
   const { model } = run
   const workspace_id = Sample.workspace(step.workspace)
   run.changes += 1
@@ -130,7 +130,7 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
   if (refusal === null) model.commit(change)
 })
 
-const claim = Effect.fnUntraced(function* (run: Run, query: ClaimQuery) {
+const claim = Effect.fnUntraced(function* (run: ModelRun, query: ClaimQuery) {
   const claimed = yield* run.storage.claim(query)
   follow(run.model, query, claimed)
   run.leases.push(...claimed.jobs.map(Sample.leaseOf))
@@ -138,7 +138,7 @@ const claim = Effect.fnUntraced(function* (run: Run, query: ClaimQuery) {
 })
 
 /** Reads a list to its end. Checks that every page except the last is full, as it must be below the scan limit. */
-const pages = Effect.fnUntraced(function* (run: Run, query: RecordQuery) {
+const pages = Effect.fnUntraced(function* (run: ModelRun, query: RecordQuery) {
   const expected = run.model.list(query)
   let after = query.after
   for (let first = 0; first === 0 || first < expected.length; first += query.limit) {
@@ -172,11 +172,11 @@ const feedQueryOf = (step: StepOf<"feed">): FeedQuery => ({
   ...(step.about === null ? {} : { about: step.about })
 })
 
-const feed = Effect.fnUntraced(function* (run: Run, query: FeedQuery) {
+const feed = Effect.fnUntraced(function* (run: ModelRun, query: FeedQuery) {
   expectSame("the feed", yield* run.storage.feed(query), run.model.feed(query))
 })
 
-const erase = Effect.fnUntraced(function* (run: Run, erasure: Parameters<StorageService["erase"]>[0]) {
+const erase = Effect.fnUntraced(function* (run: ModelRun, erasure: Parameters<StorageService["erase"]>[0]) {
   const refusal = run.model.erasureRefusal(erasure)
   if (refusal !== null) {
     const answer = yield* Effect.match(run.storage.erase(erasure), { onFailure: refusalOf, onSuccess: () => null })
@@ -187,7 +187,7 @@ const erase = Effect.fnUntraced(function* (run: Run, erasure: Parameters<Storage
   expectSame("what was erased", { ...erased, records }, run.model.erase(erasure))
 })
 
-const rewrite = Effect.fnUntraced(function* (run: Run, step: StepOf<"rewrite">) {
+const rewrite = Effect.fnUntraced(function* (run: ModelRun, step: StepOf<"rewrite">) {
   const { kind, version } = step
   const workspace_id = Sample.workspace(step.workspace)
   const at = { kind, id: idOf(kind, step.place), version }
@@ -202,13 +202,13 @@ const rewrite = Effect.fnUntraced(function* (run: Run, step: StepOf<"rewrite">) 
   )
 })
 
-const eraseWorkspace = (run: Run, { workspace, expects }: StepOf<"erase_workspace">) => {
+const eraseWorkspace = (run: ModelRun, { workspace, expects }: StepOf<"erase_workspace">) => {
   const workspace_id = Sample.workspace(workspace)
   return erase(run, { what: "workspace", workspace_id, expects: expectsOf(run.model, workspace_id, expects) })
 }
 
 const get = Effect.fnUntraced(function* (
-  run: Run,
+  run: ModelRun,
   workspace: number,
   kind: string,
   place: number,
@@ -219,13 +219,13 @@ const get = Effect.fnUntraced(function* (
   expectSame("a record", Option.getOrNull(yield* run.storage.get(key)), run.model.get(key))
 })
 
-const workspaces = Effect.fnUntraced(function* (run: Run, after: number | null, limit: number) {
+const workspaces = Effect.fnUntraced(function* (run: ModelRun, after: number | null, limit: number) {
   const id = after === null ? null : Sample.workspace(after)
   const expected = run.model.workspaces().filter((other) => id === null || other > id)
   expectSame("the workspaces", yield* run.storage.workspaces(id, limit), expected.slice(0, limit))
 })
 
-const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
+const take = (run: ModelRun, step: Step): Effect.Effect<unknown, unknown> => {
   switch (step._tag) {
     case "commit":
       return commit(run, step)
@@ -268,7 +268,7 @@ const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
 }
 
 /** Makes the reads of all pages and versions of a kind. */
-const readsOf = (run: Run, workspace: number, kind: string) => {
+const readsOf = (run: ModelRun, workspace: number, kind: string) => {
   const query = { workspace_id: Sample.workspace(workspace), kind, after: null, limit: 2 }
   const gets = [1, 2, 3, 4, 5].flatMap((place) =>
     [null, 1, 2, 3].map((version) => get(run, workspace, kind, place, version))
@@ -277,7 +277,7 @@ const readsOf = (run: Run, workspace: number, kind: string) => {
 }
 
 /** The comparison at the end: compares everything that is stored, and runs every job until none is left. */
-const compareAll = Effect.fnUntraced(function* (run: Run) {
+const compareAll = Effect.fnUntraced(function* (run: ModelRun) {
   // The reads for a workspace run concurrently, because a storage backend may answer many reads with one statement.
   for (const workspace of [1, 2, 3]) {
     const all = kinds.all.flatMap(({ name }) => readsOf(run, workspace, name))
@@ -299,7 +299,7 @@ const compareAll = Effect.fnUntraced(function* (run: Run) {
 /** Runs a history on an empty storage and on the model, and fails at the first difference. */
 export const compare: (history: History) => Effect.Effect<void, Difference, Storage> = Effect.fnUntraced(
   function* (history) {
-    const run: Run = { storage: yield* Storage, model: new Model(), leases: [], now: 0, changes: 0 }
+    const run: ModelRun = { storage: yield* Storage, model: new Model(), leases: [], now: 0, changes: 0 }
     const located = (step: number, action: string) => (program: Effect.Effect<unknown, unknown>) => {
       const fail = (cause: unknown) =>
         Effect.fail(

@@ -53,10 +53,10 @@ export interface WorldOptions {
 }
 
 /** The seal keys with these numbers, newest first. They are not secret, but strong enough to be accepted. */
-export const sealKeys = (newest: number, ...older: ReadonlyArray<number>): Layer.Layer<SealKeys> => {
+export const sealKeys = (newestKey: number, ...olderKeys: ReadonlyArray<number>): Layer.Layer<SealKeys> => {
   const keyOf = (number: number) =>
     Redacted.make(new TextEncoder().encode(`seal key ${number} of test worlds`.padEnd(keyBytes, ".")))
-  return Layer.succeed(SealKeys, { keys: [keyOf(newest), ...older.map(keyOf)] })
+  return Layer.succeed(SealKeys, { keys: [keyOf(newestKey), ...olderKeys.map(keyOf)] })
 }
 
 /** A complete core with one organization and a key of each kind. Most tests start from it. */

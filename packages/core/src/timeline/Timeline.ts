@@ -145,10 +145,10 @@ export const ofCircuit = ({ at, quote_request_id: _, ...details }: CircuitNote):
 })
 
 /** The entry for an exchange. It includes bodies only if they are requested. */
-export const ofExchange = (exchange: Exchange, bodies: boolean): Entry => ({
+export const ofExchange = (exchange: Exchange, withBodies: boolean): Entry => ({
   at: exchange.at,
   what: "exchange",
-  details: bodies ? exchange : { ...exchange, http: exchange.http.map(withoutBodies) }
+  details: withBodies ? exchange : { ...exchange, http: exchange.http.map(withoutBodies) }
 })
 
 const withoutBodies = (http: Exchange["http"][number]): Exchange["http"][number] => ({

@@ -80,17 +80,23 @@ const maxCircuitNotes = 500
 type Port = Storage["Service"]
 
 const read = Effect.fnUntraced(function* (storage: Port, id: string, options: TimelineOptions) {
-  const { after = 0, bodies = false, causes = true, exchanges: isRecorded = true, limit = defaultLimit } = options
+  const {
+    after = 0,
+    bodies: withBodies = false,
+    causes: withCauses = true,
+    exchanges: withExchanges = true,
+    limit = defaultLimit
+  } = options
   const workspaceId = options.workspace_id
   const found = yield* workspaceId === undefined ? findRequest(storage, id) : findIn(storage, workspaceId, id)
   if (found === null) return yield* ApiError.make("not_found")
   const { request, workspace_id } = found
   const quotes = yield* quotesOf(storage, workspace_id, id)
-  const exchanges = isRecorded ? yield* exchangesOf(storage, workspace_id, request, bodies) : none
+  const exchanges = withExchanges ? yield* exchangesOf(storage, workspace_id, request, withBodies) : none
   const circuits = yield* circuitsOf(storage, workspace_id, id)
   const events = yield* eventsOf(storage, workspace_id, request.id)
   const deliveries = yield* Effect.forEach(events.found, ({ id: event_id }) =>
-    deliveriesOf(storage, workspace_id, { event_id, causes })
+    deliveriesOf(storage, workspace_id, { event_id, causes: withCauses })
   )
   const all = Timeline.sorted([
     ...(yield* startOf(storage, workspace_id, request)),
@@ -162,11 +168,11 @@ const quotesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: Works
   const kind = Quote.kind.name
   const page = yield* storage.page({ workspace_id, kind, parent, order: "oldest", after: null, limit: maxQuotes })
   const versionOf = (record: StoredRecord): QuoteVersion => ({ quote: Quote.kind.value(record), at: record.updated_at })
-  const versions = yield* Effect.forEach(page.records, (newest) =>
+  const versions = yield* Effect.forEach(page.records, (newestVersion) =>
     Effect.forEach(
-      Array.from({ length: Math.min(maxVersions, newest.version) - 1 }, (_, index) => index + 1),
-      (version) => storage.get({ workspace_id, kind, id: newest.id, version })
-    ).pipe(Effect.map((older) => [...older.flatMap(Option.toArray), newest].map(versionOf)))
+      Array.from({ length: Math.min(maxVersions, newestVersion.version) - 1 }, (_, index) => index + 1),
+      (version) => storage.get({ workspace_id, kind, id: newestVersion.id, version })
+    ).pipe(Effect.map((olderVersions) => [...olderVersions.flatMap(Option.toArray), newestVersion].map(versionOf)))
   )
   const isComplete = page.next === null && page.records.every(({ version }) => version <= maxVersions)
   return { found: versions.flat(), isComplete }
@@ -191,7 +197,12 @@ const consentOf = (storage: Port, workspace_id: WorkspaceId, { application_id: i
     return consent === null ? [] : [Timeline.ofConsent(consent)]
   })
 
-const exchangesOf = (storage: Port, workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest, bodies: boolean) =>
+const exchangesOf = (
+  storage: Port,
+  workspace_id: WorkspaceId,
+  request: QuoteRequest.QuoteRequest,
+  withBodies: boolean
+) =>
   Effect.map(
     storage.page({
       workspace_id,
@@ -202,7 +213,7 @@ const exchangesOf = (storage: Port, workspace_id: WorkspaceId, request: QuoteReq
       limit: maxExchanges
     }),
     ({ next, records }) => ({
-      found: records.map((record) => Timeline.ofExchange(Exchange.kind.value(record), bodies)),
+      found: records.map((record) => Timeline.ofExchange(Exchange.kind.value(record), withBodies)),
       isComplete: next === null
     })
   )

@@ -73,13 +73,13 @@ export const carvedOutIpv6 = networksOf(
 )
 const nat64Prefix = IpNetwork.fromStringUnsafe("64:ff9b::/96")
 
-const contain = (networks: ReadonlyArray<IpNetwork.IpNetwork>, address: NetAddress.IpAddress): boolean =>
+const containsAddress = (networks: ReadonlyArray<IpNetwork.IpNetwork>, address: NetAddress.IpAddress): boolean =>
   networks.some((network) => IpNetwork.contains(network, address))
 
 /** Whether an address is in a network that the policy allows, public or not. */
 export const isAllowed = (address: string, policy: Policy): boolean => {
   const parsed = NetAddress.ipFromString(address)
-  return Result.isSuccess(parsed) && contain(policy.allow, parsed.success)
+  return Result.isSuccess(parsed) && containsAddress(policy.allow, parsed.success)
 }
 
 /**
@@ -94,14 +94,14 @@ export const judgeAddress = (address: string, policy: Policy): "public" | "refus
 }
 
 const isFit = (address: NetAddress.IpAddress, policy: Policy): boolean => {
-  if (contain(policy.allow, address)) return true
+  if (containsAddress(policy.allow, address)) return true
   if (policy.own_addresses.some((ownAddress) => Equal.equals(ownAddress, address))) return false
-  if (NetAddress.isIpv4Address(address)) return !contain(specialIpv4, address)
+  if (NetAddress.isIpv4Address(address)) return !containsAddress(specialIpv4, address)
   if (policy.nat64 === true && IpNetwork.contains(nat64Prefix, address)) {
     return isFit(NetAddress.ipv4FromBytesUnsafe(Uint8Array.from(NetAddress.ipv6ToOctets(address).slice(12))), policy)
   }
   if (!IpNetwork.contains(globalIpv6, address) || isIsatap(address)) return false
-  return !contain(specialIpv6, address) || contain(carvedOutIpv6, address)
+  return !containsAddress(specialIpv6, address) || containsAddress(carvedOutIpv6, address)
 }
 
 /** Whether an address is an ISATAP address, whose interface identifier can hide an IPv4 address under any prefix. */

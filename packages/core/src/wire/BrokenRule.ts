@@ -11,8 +11,8 @@ export const BrokenRule = Schema.Struct({
 export type BrokenRule = typeof BrokenRule.Type
 
 /** Returns an empty list if a rule holds, and otherwise a list with the broken rule at this path. */
-export const rule = (holds: boolean, path: string, message: string): ReadonlyArray<BrokenRule> =>
-  holds ? [] : [{ path, message }]
+export const rule = (isFulfilled: boolean, path: string, message: string): ReadonlyArray<BrokenRule> =>
+  isFulfilled ? [] : [{ path, message }]
 
 /** Turns a wrong field into a broken rule. The rule's message includes the allowed values. */
 export const fromFieldError = ({

@@ -18,7 +18,7 @@ import { maxCounted, maxListed } from "./FieldError.ts"
  */
 
 /** Some of the faults in a wrong value, and how many more there are. */
-export interface Found {
+export interface FoundFaults {
   /** All faults if they are few; otherwise the faults in the first hundred wrong items. */
   readonly issue: SchemaIssue.Issue
   /** How many further items are wrong; 0 if they were not counted. */
@@ -82,7 +82,7 @@ const isListOrRecord = (value: unknown): value is Readonly<Record<PropertyKey, u
   Array.isArray(value) || isRecord(value)
 
 /** Compiles a schema into a decoder for inputs that searches for about a hundred faults at most. */
-export const decoder = <A>(schema: Schema.Decoder<A>): ((value: unknown) => Result.Result<A, Found>) => {
+export const decoder = <A>(schema: Schema.Decoder<A>): ((value: unknown) => Result.Result<A, FoundFaults>) => {
   const onExcessProperty = "error"
   const budget = new Budget()
   const bounded = new Bounding(budget, "input").rebuild(schema.ast)
@@ -260,9 +260,9 @@ class Bounding {
     const budget = this.#budget
     const run = () => {
       const decode = SchemaParser.decodeUnknownExit(schemaOf(this.rebuild(ast)))
-      return (sent: unknown, _: SchemaAST.Declaration, options: SchemaAST.ParseOptions) => {
+      return (value: unknown, _: SchemaAST.Declaration, options: SchemaAST.ParseOptions) => {
         budget.visits -= 1
-        return budget.visits < 0 ? Exit.fail(new SchemaIssue.InvalidValue(tooManyWays)) : decode(sent, options)
+        return budget.visits < 0 ? Exit.fail(new SchemaIssue.InvalidValue(tooManyWays)) : decode(value, options)
       }
     }
     return new SchemaAST.Declaration([], run)
@@ -327,9 +327,9 @@ class Bounding {
     const run = () => {
       const decode = SchemaParser.decodeUnknownExit(schemaOf(this.rebuild(ast)))
       const isValid = this.#is_input ? validatorOf(ast) : null
-      return (sent: unknown, _: SchemaAST.Declaration, options: SchemaAST.ParseOptions) => {
+      return (value: unknown, _: SchemaAST.Declaration, options: SchemaAST.ParseOptions) => {
         // JSON writes an undefined item as null.
-        const item = sent === undefined && this.#is_input ? null : sent
+        const item = value === undefined && this.#is_input ? null : value
         if (budget.is_spent) {
           if (isValid !== null && budget.more <= maxCounted && !isValid(item)) budget.more += 1
           return Exit.succeed(item)

@@ -64,9 +64,9 @@ export const joinWrongFields = (...places: ReadonlyArray<WrongFields | ReadonlyA
 export const countOf = ({ found, more }: WrongFields): number => found.length + more
 
 /** The fields that an error lists: the first hundred, and a last entry with an empty path that counts the rest. */
-export const limitFields = (wrong: WrongFields, noun: string): ReadonlyArray<FieldError> => {
+export const limitFields = (wrongFields: WrongFields, noun: string): ReadonlyArray<FieldError> => {
   let values = 0
-  const entries = wrong.found.slice(0, maxListed).map(({ path, message, allowed_values }): FieldError => {
+  const entries = wrongFields.found.slice(0, maxListed).map(({ path, message, allowed_values }): FieldError => {
     values += allowed_values?.length ?? 0
     return {
       path: shortened(path),
@@ -74,7 +74,7 @@ export const limitFields = (wrong: WrongFields, noun: string): ReadonlyArray<Fie
       ...(allowed_values !== undefined && values <= maxAllowedValues && { allowed_values })
     }
   })
-  const rest = countOf(wrong) - entries.length
+  const rest = countOf(wrongFields) - entries.length
   return rest === 0 ? entries : [...entries, { path: "", message: `… and ${pluralize(rest, `more ${noun}`)}.` }]
 }
 

@@ -36,7 +36,7 @@ export const reader = <A>(
   schema: Schema.Decoder<A>
 ): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
   const decode = decoder(schema)
-  return (input) => Result.mapError(decode(input), (wrong) => invalidInput(wrong))
+  return (input) => Result.mapError(decode(input), (wrongFields) => invalidInput(wrongFields))
 }
 
 /**
@@ -52,21 +52,21 @@ export const checker = <A>(
   const decodeQuickly = DecodeFaults.firstFault(schema)
   const decode = DecodeFaults.decoder(schema)
   const later = checkedLater(schema.ast)
-  return (sent) => {
-    const quick = decodeQuickly(sent)
-    const isSafe = isOwnStorable(sent, later)
-    if (Result.isSuccess(quick) && isSafe && knowsAll(sent, quick.success)) return Result.succeed(quick.success)
-    const unsafe = isSafe ? nothingWrong : unstorable(ownPart(sent, later), root)
+  return (value) => {
+    const quick = decodeQuickly(value)
+    const isSafe = isOwnStorable(value, later)
+    if (Result.isSuccess(quick) && isSafe && knowsAll(value, quick.success)) return Result.succeed(quick.success)
+    const unsafe = isSafe ? nothingWrong : unstorable(ownPart(value, later), root)
     const found = unsafe.found.map(wrongField)
     if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === tooDeep)) {
       return Result.fail({ found, more: unsafe.more })
     }
-    const decoded = decode(sent)
+    const decoded = decode(value)
     if (Result.isSuccess(decoded)) {
       return found.length === 0 ? Result.succeed(decoded.success) : Result.fail({ found, more: 0 })
     }
     const { issue, more } = decoded.failure
-    const others = findingsOf(issue, { path: root, ast: schema.ast, value: sent })
+    const others = findingsOf(issue, { path: root, ast: schema.ast, value })
     return Result.fail({ found: firstOfEach([...outside(found, others), ...others]), more })
   }
 }
@@ -95,7 +95,7 @@ export const valueDecoder = <A>(
 /** Compiles a schema into a function that finds a value's wrong fields. It reports them as `valueDecoder` does. */
 export const findings = (schema: Schema.Decoder<unknown>): ((value: unknown) => ReadonlyArray<FieldError>) => {
   const decode = valueDecoder(schema)
-  return (value) => Result.match(decode(value), { onFailure: (wrong) => wrong, onSuccess: () => [] })
+  return (value) => Result.match(decode(value), { onFailure: (failures) => failures, onSuccess: () => [] })
 }
 
 /** The input schema for an operation without input. Every field is unknown. */
@@ -132,15 +132,15 @@ export const wholeNumber = (minimum: number, maximum: number | null = null) =>
 export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
 /** Keeps only the first finding for each field, because a value that is not a number also breaks all its bounds. */
-const firstOfEach = (found: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
+const firstOfEach = (all: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const paths = new Set<string>()
-  return found.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
+  return all.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
 }
 
 /** The findings that are not inside a field that is itself wrong or unknown. */
-const outside = (found: ReadonlyArray<Finding>, wholes: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
+const outside = (inner: ReadonlyArray<Finding>, wholes: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const paths = new Set(wholes.map(({ error }) => error.path))
-  return found.filter(({ error: { path } }) => !isInside(path, paths))
+  return inner.filter(({ error: { path } }) => !isInside(path, paths))
 }
 
 const isInside = (path: string, wholes: ReadonlySet<string>): boolean => {
@@ -310,12 +310,13 @@ const choicesOf = (ast: SchemaAST.AST | undefined): ReadonlyArray<string> => {
 }
 
 /** Whether a decoder that drops unknown fields has kept all fields. */
-const knowsAll = (sent: unknown, decoded: unknown): boolean => {
-  if (sent === decoded || typeof sent !== "object" || sent === null) return true
-  if (Array.isArray(sent)) return Array.isArray(decoded) && sent.every((item, index) => knowsAll(item, decoded[index]))
-  if (!Predicate.isReadonlyObject(sent) || !Predicate.isReadonlyObject(decoded)) return false
-  for (const name of Object.keys(sent)) {
-    const member = sent[name]
+const knowsAll = (value: unknown, decoded: unknown): boolean => {
+  if (value === decoded || typeof value !== "object" || value === null) return true
+  if (Array.isArray(value))
+    return Array.isArray(decoded) && value.every((item, index) => knowsAll(item, decoded[index]))
+  if (!Predicate.isReadonlyObject(value) || !Predicate.isReadonlyObject(decoded)) return false
+  for (const name of Object.keys(value)) {
+    const member = value[name]
     if (member === decoded[name] && member !== undefined) continue
     if (!Object.hasOwn(decoded, name) || !knowsAll(member, decoded[name])) return false
   }
@@ -331,16 +332,18 @@ const checkedLater = (ast: SchemaAST.AST): ReadonlyArray<PropertyKey> =>
     : []
 
 /** An input without the members that are checked separately. */
-const ownPart = (input: unknown, later: ReadonlyArray<PropertyKey>): unknown =>
-  later.length > 0 && Predicate.isReadonlyObject(input) ? Struct.omit(input, later) : input
+const ownPart = (input: unknown, overriddenKeys: ReadonlyArray<PropertyKey>): unknown =>
+  overriddenKeys.length > 0 && Predicate.isReadonlyObject(input) ? Struct.omit(input, overriddenKeys) : input
 
 /**
  * Whether storage can hold an input, apart from the members that are checked separately. The input is not copied,
  * because it can have many members.
  */
-const isOwnStorable = (input: unknown, later: ReadonlyArray<PropertyKey>): boolean =>
-  later.length > 0 && Predicate.isReadonlyObject(input)
-    ? Object.keys(input).every((name) => later.includes(name) || (isSafeText(name) && isStorable(input[name], 1)))
+const isOwnStorable = (input: unknown, overriddenKeys: ReadonlyArray<PropertyKey>): boolean =>
+  overriddenKeys.length > 0 && Predicate.isReadonlyObject(input)
+    ? Object.keys(input).every(
+        (name) => overriddenKeys.includes(name) || (isSafeText(name) && isStorable(input[name], 1))
+      )
     : isStorable(input)
 
 /**

@@ -52,9 +52,9 @@ export const make = (settings: Settings): buildConnector.connector => {
   }
 
   return (options, callback) => {
-    const go = (found: Destinations.Found): void => {
-      if (found === "refused") callback(new Dial.DialError("refused_address"), null)
-      else dialFirst(typeof found === "string" ? [] : found.slice(0, maxAddresses), options, callback)
+    const go = (resolution: Destinations.Resolution): void => {
+      if (resolution === "refused") callback(new Dial.DialError("refused_address"), null)
+      else dialFirst(typeof resolution === "string" ? [] : resolution.slice(0, maxAddresses), options, callback)
     }
     const addresses = find(`${options.protocol}//${options.host ?? options.hostname}/`)?.addresses ?? "refused"
     if (addresses instanceof Promise) void addresses.then(go)

@@ -16,7 +16,8 @@ export const faultOf = (thrown: unknown, secrets: ReadonlyArray<string>): Error 
 }
 
 const copyOf = (thrown: unknown, secrets: ReadonlyArray<string>, causes: number): Error => {
-  const withoutSecrets = (text: unknown) => secrets.reduce((left, secret) => left.replaceAll(secret, "…"), String(text))
+  const withoutSecrets = (text: unknown) =>
+    secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "…"), String(text))
   if (!(thrown instanceof Error))
     return new Error(`fetch threw a value that is not an error: ${withoutSecrets(thrown)}`)
   const { cause, message, name, stack } = thrown

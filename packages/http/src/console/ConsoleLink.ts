@@ -25,9 +25,9 @@ export const make = Effect.fnUntraced(function* (
   let isUsed = false
   return {
     code: Redacted.make(code, { label: "console link" }),
-    redeem: (sent) =>
+    redeem: (token) =>
       Effect.map(Clock.monotonicTimeNanos, (nowNs) => {
-        const isRight = Mac.timingSafeEqual(bytesOf(sent), bytesOf(code))
+        const isRight = Mac.timingSafeEqual(bytesOf(token), bytesOf(code))
         if (!isRight || isUsed || nowNs >= endsNs) return null
         isUsed = true
         return key

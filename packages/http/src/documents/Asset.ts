@@ -29,9 +29,9 @@ export const make = (content: Content): Asset => {
     ...(typeof CompressionStream !== "undefined" && { gzip: computeOnce(async () => gzip(await bytes())) }),
     ...(brotli !== undefined && { br: computeOnce(async () => brotli(await bytes())) })
   }
-  return (asked) =>
+  return (request) =>
     Effect.promise(async (): Promise<Answer> => {
-      const accepted = acceptedIn(asked("accept-encoding") ?? "")
+      const accepted = acceptedIn(request("accept-encoding") ?? "")
       const encoding = ["br", "gzip"].find((coding) => accepted.has(coding) && coding in packed) ?? "identity"
       const etag = `"${await tag()}-${encoding}"`
       const headers = {
@@ -42,7 +42,7 @@ export const make = (content: Content): Asset => {
         vary: "Accept-Encoding",
         etag
       }
-      if (asked("if-none-match")?.includes(etag)) return { status: 304, headers, body: null }
+      if (request("if-none-match")?.includes(etag)) return { status: 304, headers, body: null }
       const body = await (packed[encoding] ?? bytes)()
       return {
         status: 200,

@@ -3,12 +3,12 @@ import { Effect } from "effect"
 import * as Route from "../host/Route.ts"
 import * as OpenApiOperation from "./OpenApiOperation.ts"
 import * as OpenApiParts from "./OpenApiParts.ts"
-import type { Described } from "./OpenApiSchemas.ts"
+import type { DescribedOperation } from "./OpenApiSchemas.ts"
 import { html, page } from "./Page.ts"
 
 /** The host's settings that the pages show. */
 export interface Settings {
-  readonly operations: ReadonlyArray<Described>
+  readonly operations: ReadonlyArray<DescribedOperation>
   readonly served: Revision.Served
   /** The address of the documentation, without a trailing slash. */
   readonly docs_url: string
@@ -56,7 +56,7 @@ ask for help, include the <code>request_id</code>.</p>
 }
 
 /** The operations that can return an error code. */
-const returnedBy = (code: ApiError.ErrorCode, operations: ReadonlyArray<Described>) => {
+const returnedBy = (code: ApiError.ErrorCode, operations: ReadonlyArray<DescribedOperation>) => {
   const refusing = operations.filter((operation) =>
     [...OpenApiOperation.refusals(operation).values()].some((codes) => codes.includes(code))
   )

@@ -33,7 +33,7 @@ export interface Options {
  * It is derived from the running code: the schemas of inputs and responses, the routes, and the error table.
  */
 export const document = (
-  operations: ReadonlyArray<OpenApiSchemas.Described>,
+  operations: ReadonlyArray<OpenApiSchemas.DescribedOperation>,
   baseUrl: string,
   options: Options = {}
 ): Document => {

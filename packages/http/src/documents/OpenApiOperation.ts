@@ -5,13 +5,13 @@ import type { Node as JsonNode } from "./JsonNode.ts"
 import type { Example } from "./OpenApiExamples.ts"
 import * as OpenApiExamples from "./OpenApiExamples.ts"
 import * as OpenApiParts from "./OpenApiParts.ts"
-import type { Described, OperationSchemas, Schemas } from "./OpenApiSchemas.ts"
+import type { DescribedOperation, OperationSchemas, Schemas } from "./OpenApiSchemas.ts"
 
 /**
  * Creates an operation's Operation Object. Its example is the recorded one or, without a recording, made from the
  * schemas.
  */
-export const of = (operation: Described, schemas: Schemas, recorded?: Example): JsonNode => {
+export const of = (operation: DescribedOperation, schemas: Schemas, recorded?: Example): JsonNode => {
   const { input, body, output } = schemasOf(operation, schemas)
   const { status, location } = operation.route
   const exampleOf = (schema: JsonSchema.JsonSchema) => OpenApiExamples.made(schema, schemas.components)
@@ -71,7 +71,7 @@ const always: ReadonlyArray<ApiError.ErrorCode> = [
 const withBody: ReadonlyArray<ApiError.ErrorCode> = ["invalid_json", "request_too_large"]
 
 /** Groups an operation's error codes by HTTP status, in the order of the error table. */
-export const refusals = (operation: Described): ReadonlyMap<number, ReadonlyArray<ApiError.ErrorCode>> => {
+export const refusals = (operation: DescribedOperation): ReadonlyMap<number, ReadonlyArray<ApiError.ErrorCode>> => {
   const readsBody = operation.route.method === "POST" || operation.route.method === "PATCH"
   const codes = new Set([
     ...always,
@@ -91,12 +91,12 @@ const isForEveryKey = ({ callers, environment, by_handle }: Operation.Authority)
   environment === undefined && by_handle !== true && Caller.KeyKind.literals.every((kind) => callers.includes(kind))
 
 /** Returns the JSON Schemas of an operation. */
-export const schemasOf = (operation: Pick<Described, "name">, schemas: Schemas): OperationSchemas =>
+export const schemasOf = (operation: Pick<DescribedOperation, "name">, schemas: Schemas): OperationSchemas =>
   schemas.operations.get(operation.name) ?? { input: { properties: {}, required: [] }, body: null, output: {} }
 
 /** Lists the path and query parameters. `recorded` contains an example of each. */
 export const parametersOf = (
-  operation: Pick<Described, "route">,
+  operation: Pick<DescribedOperation, "route">,
   input: InputShape.InputShape,
   recorded: Example["input"]
 ) => {
@@ -118,7 +118,7 @@ export const parametersOf = (
   ]
 }
 
-const headerParameters = (operation: Described) =>
+const headerParameters = (operation: DescribedOperation) =>
   [
     "Service-Version",
     ...(operation.idempotent ? ["Idempotency-Key"] : []),

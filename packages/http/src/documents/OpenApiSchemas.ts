@@ -20,13 +20,13 @@ export interface Schemas {
 }
 
 /** The parts of an operation that a document describes. */
-export type Described = Pick<
+export type DescribedOperation = Pick<
   Operation.Operation,
   "name" | "summary" | "description" | "tag" | "route" | "authority" | "idempotent" | "errors" | "input" | "output"
 >
 
 /** The parts of an operation that its JSON Schemas depend on. */
-type Shaped = Pick<Described, "name" | "route" | "input" | "output">
+type SchemaSource = Pick<DescribedOperation, "name" | "route" | "input" | "output">
 
 /**
  * Derives the JSON Schemas of operations on a host with these insurance lines. `extraConstraints` are schemas with
@@ -35,7 +35,7 @@ type Shaped = Pick<Described, "name" | "route" | "input" | "output">
  * A `jsonSchema` annotation on a field replaces the field's schema.
  */
 export const of = (
-  operations: ReadonlyArray<Shaped>,
+  operations: ReadonlyArray<SchemaSource>,
   lines: Lines.LineSet,
   extraConstraints: ReadonlyArray<Schema.Constraint> = []
 ): Schemas => {

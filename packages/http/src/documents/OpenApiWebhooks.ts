@@ -22,12 +22,12 @@ export const webhooks = (
 type Type = (typeof Event.types)[number]
 
 /** The fields of example events besides their type. */
-interface Shown {
+interface ExampleFields {
   readonly revision: string
   readonly line: string
 }
 
-const sent = (type: Type, headerPrefix: string, example: Shown) => ({
+const sent = (type: Type, headerPrefix: string, example: ExampleFields) => ({
   operationId: `on_${type.replace(".", "_")}`,
   summary: type,
   description: `${Event.meanings[type]} ${type === "webhook.test" ? "" : reading}`.trim(),
@@ -80,7 +80,7 @@ const headers = [
   }
 ] as const
 
-const bodyOf = (type: Type, { line, revision: schema_version }: Shown): object => {
+const bodyOf = (type: Type, { line, revision: schema_version }: ExampleFields): object => {
   if (type === "webhook.test")
     return { schema: { $ref: "#/components/schemas/TestEvent" }, ...shown({ ...testEvent, schema_version }) }
   const schema = { $ref: "#/components/schemas/WebhookEvent" }

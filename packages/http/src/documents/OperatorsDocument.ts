@@ -6,10 +6,10 @@ import * as OpenApiOperation from "./OpenApiOperation.ts"
 import * as OpenApiParts from "./OpenApiParts.ts"
 import * as OpenApiSchemas from "./OpenApiSchemas.ts"
 
-type Described = Omit<OperatorOperation.OperatorOperation, "prepare">
+type DescribedOperatorOperation = Omit<OperatorOperation.OperatorOperation, "prepare">
 
 /** Creates the OpenAPI document of the operators' API for a host with the address `baseUrl`. */
-export const document = (operations: ReadonlyArray<Described>, baseUrl: string): Node => {
+export const document = (operations: ReadonlyArray<DescribedOperatorOperation>, baseUrl: string): Node => {
   const schemas = OpenApiSchemas.of(operations, Lines.standard)
   const byPath = Map.groupBy(operations, ({ route }) => route.path)
   const refused = operations.flatMap((operation) => Array.from(refusals(operation).values()))
@@ -70,7 +70,10 @@ const always: ReadonlyArray<ApiError.ErrorCode> = [
 const withBody: ReadonlyArray<ApiError.ErrorCode> = ["invalid_json", "request_too_large"]
 
 /** Groups an operation's error codes by HTTP status. */
-const refusals = ({ errors, route }: Described): ReadonlyMap<number, ReadonlyArray<ApiError.ErrorCode>> => {
+const refusals = ({
+  errors,
+  route
+}: DescribedOperatorOperation): ReadonlyMap<number, ReadonlyArray<ApiError.ErrorCode>> => {
   const codes = new Set([...always, ...errors, ...(route.method === "GET" ? [] : withBody)])
   return Map.groupBy(
     ApiError.codes.filter((code) => codes.has(code)),
@@ -78,7 +81,7 @@ const refusals = ({ errors, route }: Described): ReadonlyMap<number, ReadonlyArr
   )
 }
 
-const callOf = (operation: Described, schemas: OpenApiSchemas.Schemas): Node => {
+const callOf = (operation: DescribedOperatorOperation, schemas: OpenApiSchemas.Schemas): Node => {
   const { body, input, output } = OpenApiOperation.schemasOf(operation, schemas)
   const { status } = operation.route
   const content = (schema: JsonSchema.JsonSchema) => ({

@@ -33,27 +33,31 @@ export interface Answered {
 export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
 /** The matched route, with its path parameters. */
-export type Found<R> = Paths.Match<Pick<Route<R>, "name" | "cors" | "handle">>
+export type FoundRoute<R> = Paths.Match<Pick<Route<R>, "name" | "cors" | "handle">>
 
 /** The outcome of a route. */
-export type Ended = Exit.Exit<Answer.Answer, ApiError.ApiError>
+export type AnswerExit = Exit.Exit<Answer.Answer, ApiError.ApiError>
 
 /** Finds routes, runs them, and creates the responses. */
 export interface Answering<R> {
   /** Finds a request's route; null if no route matches. A `HEAD` request uses the `GET` route. */
-  readonly find: (method: string, path: string) => Found<R> | null
+  readonly find: (method: string, path: string) => FoundRoute<R> | null
   /** Responds to a request that has no route. */
-  readonly notFound: (path: string) => Found<R>
+  readonly notFound: (path: string) => FoundRoute<R>
   /** Responds to a preflight from an allowed origin; null for any other request. */
   readonly preflight: (method: string, path: string, header: Header) => Answer.Answer | null
   /** Begins an exchange: assigns its request ID and the headers that every response to it has. */
-  readonly begin: (route: Found<R>["value"], path: string, header: Header) => Exchange
+  readonly begin: (route: FoundRoute<R>["value"], path: string, header: Header) => Exchange
   /**
-   * Runs a route and reports its outcome to `ended`. Returns a function that interrupts the route, or null if the route
+   * Runs a route and reports its outcome to `onEnd`. Returns a function that interrupts the route, or null if the route
    * has already ended.
    */
-  readonly run: (route: Found<R>["value"], incoming: Incoming, ended: (exit: Ended) => void) => (() => void) | null
-  /** Writes a streamed body and calls `ended` at its end. Returns the same as `run`. */
+  readonly run: (
+    route: FoundRoute<R>["value"],
+    incoming: Incoming,
+    ended: (exit: AnswerExit) => void
+  ) => (() => void) | null
+  /** Writes a streamed body and calls `onEnd` at its end. Returns the same as `run`. */
   readonly stream: (
     exchange: Exchange,
     streamed: Answer.Streamed,
@@ -64,7 +68,7 @@ export interface Answering<R> {
    * Creates the response from a route's outcome. A failure becomes a refusal. A defect (a bug) is logged and reported
    * without details.
    */
-  readonly answer: (exchange: Exchange, exit: Ended) => Answer.Answer
+  readonly answer: (exchange: Exchange, exit: AnswerExit) => Answer.Answer
   /** Reports a response to `onAnswered`. */
   readonly answered: (exchange: Exchange, status: number) => void
   /** Calls a function from the settings. If it throws, logs the error under its name and returns undefined. */
@@ -107,7 +111,7 @@ export const make = Effect.fnUntraced(function* <R>(
 ): Effect.fn.Return<Answering<Services<R>>, never, Services<R> | Scope.Scope> {
   const context = yield* Effect.context<Services<R>>()
   // Closing the scope waits for interrupted requests only as long as `interruptAll` does.
-  const scope = yield* Effect.acquireRelease(Scope.make(), (opened) => waitBriefly(Scope.close(opened, Exit.void)))
+  const scope = yield* Effect.acquireRelease(Scope.make(), (runScope) => waitBriefly(Scope.close(runScope, Exit.void)))
   const running = yield* Scope.provide(FiberSet.make<Answer.Answer, ApiError.ApiError>(), scope)
   const [newest] = yield* Revision.ServedRevisions
   return makeUnsafe(routes, { ...settings, revision: newest.date }, context, running)
@@ -182,33 +186,33 @@ const errorsLoggedBy =
 
 /** Runs routes and streamed bodies until they end or are interrupted. */
 const makeRuns = <R>(
-  handled: Handled<R>,
+  handled: HandleRoute<R>,
   fork: Fork<R>,
   running: FiberSet.FiberSet<Answer.Answer, ApiError.ApiError>,
   errorOf: ErrorOf
 ): Pick<Answering<R>, "run" | "stream" | "refuse" | "idle" | "interruptAll"> => {
   let isRefusing = false
 
-  const watched = (work: Work<R>, ended: (exit: Ended) => void) => {
+  const watched = (work: RouteResult<R>, onEnd: (exit: AnswerExit) => void) => {
     const fiber = fork(work)
-    fiber.addObserver(ended)
+    fiber.addObserver(onEnd)
     if (fiber.pollUnsafe() !== undefined) return null
     FiberSet.addUnsafe(running, fiber)
     return () => fiber.interruptUnsafe()
   }
 
   return {
-    run: (route, incoming, ended) => {
+    run: (route, incoming, onEnd) => {
       if (isRefusing) {
-        ended(Exit.fail(closingDown))
+        onEnd(Exit.fail(closingDown))
         return null
       }
       const work = handled(route, incoming)
-      if (!isDone(work)) return watched(work, ended)
-      ended(work)
+      if (!isDone(work)) return watched(work, onEnd)
+      onEnd(work)
       return null
     },
-    stream: ({ request_id }, streamed, write, ended) =>
+    stream: ({ request_id }, streamed, write, onEnd) =>
       watched(
         Effect.as(
           Effect.suspend(() => streamed(write)),
@@ -216,7 +220,7 @@ const makeRuns = <R>(
         ),
         (exit) => {
           if (Exit.isFailure(exit)) errorOf(request_id, exit.cause)
-          ended()
+          onEnd()
         }
       ),
     refuse: Effect.sync(() => {
@@ -274,13 +278,13 @@ const quiet = <R>(context: Context.Context<R>): Context.Context<R> =>
 
 const isDone = <A, E, R>(work: Effect.Effect<A, E, R>): work is Exit.Exit<A, E> => Exit.isExit(work)
 
-type Work<R> = Effect.Effect<Answer.Answer, ApiError.ApiError, R>
+type RouteResult<R> = Effect.Effect<Answer.Answer, ApiError.ApiError, R>
 
 /** A route's work. It is an `Exit` if the route has already finished. */
-type Handled<R> = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) => Work<R>
+type HandleRoute<R> = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) => RouteResult<R>
 
 /** If there is a tracer, adds a span that names the route but contains no data from the request. */
-const handledIn = <R>(context: Context.Context<R>): Handled<R> => {
+const handledIn = <R>(context: Context.Context<R>): HandleRoute<R> => {
   const handle = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) => {
     try {
       return route.handle(incoming)

@@ -57,15 +57,15 @@ export const make = <R>(origins: ReadonlyArray<string>, paths: Paths<Route<R>>):
   const isOpenTo = (origin: string | null): origin is string =>
     origin !== null && (origins.includes("*") || isAllowed({ allowed: origins, loopback: false }, origin))
   return {
-    headers: (sent, isOpen) => {
+    headers: (requestHeader, isOpen) => {
       if (!isOpen) return none
-      const origin = sent("origin")
+      const origin = requestHeader("origin")
       return isOpenTo(origin) ? readableBy(origin, exposedHeaders) : { vary: "Origin" }
     },
-    preflight: (method, path, sent) => {
+    preflight: (method, path, requestHeader) => {
       if (method !== "OPTIONS") return null
-      const origin = sent("origin")
-      const asked = sent("access-control-request-method")
+      const origin = requestHeader("origin")
+      const asked = requestHeader("access-control-request-method")
       if (asked === null || !isOpenTo(origin)) return null
       if (paths.find(asked, path)?.value.cors !== true) return null
       return Answer.empty(204, { ...allowing(origin), ...permitting(asked, allowedHeaders) })

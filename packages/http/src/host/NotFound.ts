@@ -17,7 +17,7 @@ const methods = ["GET", "POST", "PATCH", "DELETE", "PUT"]
  * shows the route's path.
  */
 export const match = <R>(paths: Paths<Route<R>>, path: string): Match<Handles> => {
-  const other = methods.map((method) => paths.find(method, path)).find((found) => found !== null)
+  const other = methods.map((method) => paths.find(method, path)).find((candidate) => candidate !== null)
   const route = other === undefined ? unknownRoute : Pipeline.loggedPath(other.value.path)
   const handle = (incoming: Incoming) => {
     const transport = RequestInfo.transport(incoming, route)

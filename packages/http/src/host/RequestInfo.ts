@@ -11,7 +11,7 @@ export { type Proxies, type ProxyHeader, proxyHeaders, readTrusted, type Trusted
  */
 
 /** Creates a `Pipeline.Request` without its input. */
-export const of = (incoming: Incoming, reached: FinishedCall.Transport): Omit<Pipeline.Request, "input"> => ({
+export const of = (incoming: Incoming, requestTransport: FinishedCall.Transport): Omit<Pipeline.Request, "input"> => ({
   request_id: incoming.request_id,
   credentials: {
     key: key(incoming.header("authorization")),
@@ -21,7 +21,7 @@ export const of = (incoming: Incoming, reached: FinishedCall.Transport): Omit<Pi
   },
   revision: { header: incoming.header("service-version") },
   idempotency_key: incoming.header("idempotency-key"),
-  transport: reached
+  transport: requestTransport
 })
 
 /**

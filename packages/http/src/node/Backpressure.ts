@@ -144,11 +144,11 @@ export class Backpressure<P extends PipelinedRequest> {
    * Runs an action when every request that has fully arrived on this connection has its response. The action's argument
    * says whether the latest request had its response before it had fully arrived.
    */
-  whenAnswered(socket: Socket, act: (isAnsweredEarly: boolean) => void): void {
+  whenAnswered(socket: Socket, callback: (isAnsweredEarly: boolean) => void): void {
     const connection = this.connections.get(socket)
-    if (connection === undefined) act(false)
-    else if (owesAnswer(connection)) connection.onAnswered = act
-    else act(NodeMessages.isAnsweredEarly(connection.newest.response))
+    if (connection === undefined) callback(false)
+    else if (owesAnswer(connection)) connection.onAnswered = callback
+    else callback(NodeMessages.isAnsweredEarly(connection.newest.response))
   }
 
   /** Closes the connections whose callers do not read. */
@@ -160,14 +160,14 @@ export class Backpressure<P extends PipelinedRequest> {
     }
   }
 
-  private connect(newest: P): Connection<P> {
-    const { socket } = newest.request
+  private connect(request: P): Connection<P> {
+    const { socket } = request.request
     const end = (response: ServerResponse) => this.end(connection, response)
     const connection: Connection<P> = {
       socket,
       started: [],
       waiting: [],
-      newest,
+      newest: request,
       unread_bytes: 0,
       isHeld: false,
       onRead() {

@@ -82,12 +82,12 @@ const makeUnsafe = <R>(answering: Answering.Answering<R>, locate: Paths.Locate, 
   let isClosing = false
   const sender = makeSender(answering, {
     isClosing: () => isClosing,
-    offer: (pending, bytes) => backpressure.offer(pending, bytes)
+    offer: (pendingRequest, bytes) => backpressure.offer(pendingRequest, bytes)
   })
   const backpressure = new Backpressure.Backpressure(settings, beginning(answering, sender, settings))
   const handler: Handler = {
     handle: admitting(answering, locate, backpressure),
-    whenAnswered: (socket, act) => backpressure.whenAnswered(socket, act),
+    whenAnswered: (socket, callback) => backpressure.whenAnswered(socket, callback),
     refusal: answering.refusal,
     close: Effect.sync(() => {
       isClosing = true
@@ -107,7 +107,7 @@ const admitting =
   <R>(
     answering: Answering.Answering<R>,
     locate: Paths.Locate,
-    backpressure: Backpressure.Backpressure<Pending<R>>
+    backpressure: Backpressure.Backpressure<PendingRequest<R>>
   ): Handler["handle"] =>
   (request, response, next) => {
     const target = locate(request.url ?? "/", strippedOf(request)) ?? Paths.elsewhere
@@ -119,33 +119,33 @@ const admitting =
           answering.preflight(method, target.path, RequestInfo.headerIn(request.headers)) === null
         : isRoot(target)
     if (isForeign && next !== undefined) return next()
-    backpressure.admit(new Pending(request, response, target, found ?? answering.notFound(target.path)))
+    backpressure.admit(new PendingRequest(request, response, target, found ?? answering.notFound(target.path)))
   }
 
 /** What sending responses needs to know about connections. */
 interface Connections<R> {
   readonly isClosing: () => boolean
   /** Records that the caller can now read data, and how many bytes were added. */
-  readonly offer: (pending: Pending<R>, bytes: number) => void
+  readonly offer: (pending: PendingRequest<R>, bytes: number) => void
 }
 
 interface Sender<R> {
-  readonly sendTo: (pending: Pending<R>, exchange: Answering.Exchange, answer: Answer.Answer) => void
+  readonly sendTo: (pending: PendingRequest<R>, exchange: Answering.Exchange, answer: Answer.Answer) => void
   /** Sends a route's response at the end of this turn of the event loop. */
-  readonly finish: (finished: Finished<R>) => void
+  readonly finish: (finished: FinishedRequest<R>) => void
 }
 
 const makeSender = <R>(answering: Answering.Answering<R>, { isClosing, offer }: Connections<R>): Sender<R> => {
-  const sendTo: Sender<R>["sendTo"] = (pending, exchange, answer) => {
-    const { request, response } = pending
+  const sendTo: Sender<R>["sendTo"] = (pendingRequest, exchange, answer) => {
+    const { request, response } = pendingRequest
     const extra = isClosing()
       ? { "request-id": exchange.request_id, ...closing, ...exchange.headers }
       : exchange.headers
-    const offered = (bytes: number) => offer(pending, bytes)
+    const offered = (bytes: number) => offer(pendingRequest, bytes)
     try {
       if (answer.stream !== undefined) {
         const { end, write } = NodeMessages.begin(response, answer, extra, offered)
-        pending.onHangUp = answering.stream(exchange, answer.stream, write, end)
+        pendingRequest.onHangUp = answering.stream(exchange, answer.stream, write, end)
         return
       }
       NodeMessages.send(request, response, answer, extra, offered)
@@ -156,7 +156,7 @@ const makeSender = <R>(answering: Answering.Answering<R>, { isClosing, offer }: 
   }
   return {
     sendTo,
-    finish: NodeMessages.atEndOfTurn(({ exchange, exit, pending }: Finished<R>): void => {
+    finish: NodeMessages.atEndOfTurn(({ exchange, exit, pending }: FinishedRequest<R>): void => {
       if (NodeMessages.isOver(pending.response)) return
       const answer = answering.answer(exchange, exit)
       sendTo(pending, exchange, answer)
@@ -171,18 +171,20 @@ const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sen
   const countedAddress = RequestInfo.addressOf(settings.proxies ?? null)
   const { address: addressOf = () => undefined } = settings
 
-  const run = (pending: Pending<R>, exchange: Answering.Exchange, incoming: Incoming): void => {
-    if (NodeMessages.isOver(pending.response)) return
-    pending.onHangUp = answering.run(pending.found.value, incoming, (exit) => finish({ pending, exchange, exit }))
+  const run = (pendingRequest: PendingRequest<R>, exchange: Answering.Exchange, incoming: Incoming): void => {
+    if (NodeMessages.isOver(pendingRequest.response)) return
+    pendingRequest.onHangUp = answering.run(pendingRequest.found.value, incoming, (exit) =>
+      finish({ pending: pendingRequest, exchange, exit })
+    )
   }
 
-  return (pending: Pending<R>): void => {
-    const { found, request, target } = pending
+  return (pendingRequest: PendingRequest<R>): void => {
+    const { found, request, target } = pendingRequest
     const headers = NodeMessages.headersOf(request)
     const header = RequestInfo.headerIn(headers)
     const exchange = answering.begin(found.value, target.path, header)
     const preflight = answering.preflight(request.method ?? "", target.path, header)
-    if (preflight !== null) return void sendTo(pending, exchange, preflight)
+    if (preflight !== null) return void sendTo(pendingRequest, exchange, preflight)
     const remote = () => request.socket.remoteAddress ?? addressOf(request) ?? ""
     const incoming = new IncomingRequest(request, bodies, {
       request_id: exchange.request_id,
@@ -196,8 +198,8 @@ const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sen
     })
     // A small body usually arrives with its headers. Waiting one turn means that the body is complete, and reading it
     // does not wait.
-    if (NodeMessages.isAnnounced(request)) setImmediate(run, pending, exchange, incoming)
-    else run(pending, exchange, incoming)
+    if (NodeMessages.isAnnounced(request)) setImmediate(run, pendingRequest, exchange, incoming)
+    else run(pendingRequest, exchange, incoming)
   }
 }
 
@@ -213,28 +215,33 @@ export const strippedOf = (request: IncomingMessage): string =>
 export const isRoot = ({ mount_path, path }: Paths.Target): boolean => path === "/" && mount_path === ""
 
 /** A request whose response is pending, and the route that it matched. */
-class Pending<R> extends Backpressure.PipelinedRequest {
+class PendingRequest<R> extends Backpressure.PipelinedRequest {
   readonly target: Paths.Target
-  readonly found: Answering.Found<R>
+  readonly found: Answering.FoundRoute<R>
 
-  constructor(request: IncomingMessage, response: ServerResponse, target: Paths.Target, found: Answering.Found<R>) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: Paths.Target,
+    route: Answering.FoundRoute<R>
+  ) {
     super(request, response)
     this.target = target
-    this.found = found
+    this.found = route
   }
 }
 
 /** A request whose response is ready to be sent. */
-interface Finished<R> {
-  readonly pending: Pending<R>
+interface FinishedRequest<R> {
+  readonly pending: PendingRequest<R>
   readonly exchange: Answering.Exchange
-  readonly exit: Answering.Ended
+  readonly exit: Answering.AnswerExit
 }
 
 const closing = { connection: "close" }
 
 /** The parts of a request that the handler derives. */
-type Known = Omit<Incoming, "method" | "read" | "readRaw">
+type IdentifiedRequest = Omit<Incoming, "method" | "read" | "readRaw">
 
 /** A request as a route receives it. A class for the same reason as `PipelinedRequest`. */
 class IncomingRequest implements Incoming {
@@ -250,16 +257,16 @@ class IncomingRequest implements Incoming {
   readonly read: Incoming["read"]
   readonly readRaw: Incoming["readRaw"]
 
-  constructor(request: IncomingMessage, bodies: Body.ArrivingBodies, known: Known) {
-    this.request_id = known.request_id
+  constructor(request: IncomingMessage, bodies: Body.ArrivingBodies, identified: IdentifiedRequest) {
+    this.request_id = identified.request_id
     this.method = request.method ?? ""
-    this.params = known.params
-    this.query = known.query
-    this.header = known.header
-    this.headers = known.headers
-    this.address = known.address
-    this.docs_url = known.docs_url
-    this.public_path = known.public_path
+    this.params = identified.params
+    this.query = identified.query
+    this.header = identified.header
+    this.headers = identified.headers
+    this.address = identified.address
+    this.docs_url = identified.docs_url
+    this.public_path = identified.public_path
     this.read = (maxBytes) => NodeMessages.read(request, maxBytes, bodies)
     this.readRaw = (maxBytes) => NodeMessages.readRaw(request, maxBytes, bodies)
   }

@@ -111,9 +111,9 @@ const textHandler = (collected: Effect.Effect<string>, fork: Fork): Handler.Hand
   return {
     handle,
     refusal: ({ status }) => Answer.empty(status),
-    whenAnswered: (socket, act) => {
+    whenAnswered: (socket, callback) => {
       const newest = answers.get(socket)
-      act(newest !== undefined && NodeMessages.isAnsweredEarly(newest))
+      callback(newest !== undefined && NodeMessages.isAnsweredEarly(newest))
     },
     close: Effect.void,
     refuse: Effect.void,

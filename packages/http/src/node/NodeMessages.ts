@@ -40,14 +40,14 @@ const requestFrom = (
   request: IncomingMessage,
   limit: number,
   bodies: Body.ArrivingBodies,
-  left: (body: unknown) => Uint8Array | null,
+  parsedBody: (body: unknown) => Uint8Array | null,
   gone: Effect.Effect<never>
 ): Read =>
   Effect.suspend(() => {
     if (announcedBytes(request) > limit) return Body.tooLarge(limit)
     if (!isAnnounced(request)) return Effect.succeed(Body.nothing)
     if (!request.readableDidRead) return isHere(request) ? whole(request, limit) : arriving(request, limit, bodies)
-    const bytes = exact(request) ?? (Predicate.hasProperty(request, "body") ? left(request.body) : null)
+    const bytes = exact(request) ?? (Predicate.hasProperty(request, "body") ? parsedBody(request.body) : null)
     if (bytes === null) return gone
     return bytes.length <= limit ? Effect.succeed(bytes) : Body.tooLarge(limit)
   })
@@ -187,7 +187,7 @@ export const send = (
 }
 
 /** How to write and end a response that has begun. */
-interface Begun {
+interface StartedResponse {
   readonly write: (text: string) => void
   readonly end: () => void
 }
@@ -203,7 +203,7 @@ export const begin = (
   answer: Answer,
   extra: Readonly<Record<string, string>>,
   onSent: (bytes: number) => void
-): Begun => {
+): StartedResponse => {
   let length = 0
   if (!isOver(response)) {
     response.writeHead(answer.status, { ...extra, ...answer.headers })
@@ -274,11 +274,11 @@ const maxReady = 8
  * Each written response wakes its reader, so responses that are written one by one between calls take more time
  * (docs/decisions/tuning.md).
  */
-export const atEndOfTurn = <A>(act: (item: A) => void): ((item: A) => void) => {
+export const atEndOfTurn = <A>(callback: (item: A) => void): ((item: A) => void) => {
   let ready: Array<A> = []
   const actOn = (items: ArrayIterator<A>): void => {
     try {
-      for (const item of items) act(item)
+      for (const item of items) callback(item)
     } catch (error) {
       // If one action throws, the others must still run.
       actOn(items)

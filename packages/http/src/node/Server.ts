@@ -112,7 +112,7 @@ export const listen = (settings: Settings): Effect.Effect<Server, CannotListen, 
   )
 
 /** A server that accepts connections. */
-interface Listening {
+interface ListeningServer {
   readonly server: Http.Server
   readonly bound: Bound
   readonly open: OpenConnections.OpenConnections
@@ -140,7 +140,7 @@ const make = (settings: Settings) => {
 const maxConnectionsOf = ({ connections = 10_000 }: Settings): number => connections
 
 const bind = (settings: Settings) =>
-  Effect.callback<Listening, Error>((resume) => {
+  Effect.callback<ListeningServer, Error>((resume) => {
     const { open, server } = make(settings)
     server.maxConnections = maxConnectionsOf(settings)
     const onError = (error: Error) => resume(Effect.fail(error))
@@ -154,7 +154,7 @@ const bind = (settings: Settings) =>
   })
 
 const receive = (settings: Settings, receiver: Receiver) =>
-  Effect.sync((): Listening => {
+  Effect.sync((): ListeningServer => {
     const { open, server } = make(settings)
     // Without this event, Node does not enforce the time limit for the arrival of requests.
     server.emit("listening")
@@ -173,7 +173,7 @@ const unbind = (server: Http.Server): void => {
   server.closeAllConnections()
 }
 
-const attach = (listening: Listening, settings: Settings, handler: Handler) =>
+const attach = (listening: ListeningServer, settings: Settings, handler: Handler) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const { server } = listening
@@ -204,7 +204,11 @@ const attach = (listening: Listening, settings: Settings, handler: Handler) =>
 /** How long connections may take to close after the last response, in milliseconds. */
 const lastWritesMs = 1_000
 
-const stop = Effect.fnUntraced(function* ({ end, open, server }: Listening, handler: Handler, settings: Settings) {
+const stop = Effect.fnUntraced(function* (
+  { end, open, server }: ListeningServer,
+  handler: Handler,
+  settings: Settings
+) {
   yield* handler.close
   // Keeps open connections, even idle ones. A request may be on its way and would fail if its connection were closed.
   yield* end

@@ -74,18 +74,18 @@ const backpressureOf = ({ max_unread_bytes, read_timeout_ms }: Backpressure.Limi
   })
 
 const make = Effect.fnUntraced(function* (
-  checked: HandlerOptions.Checked,
+  checkedOptions: HandlerOptions.CheckedOptions,
   limits: Backpressure.Limits,
   { address }: NodeHandlerOptions
 ) {
-  const { base_url, docs_url, public_path } = yield* HandlerOptions.placeOf(checked)
-  const settings = yield* Api.complete({ ...checked.service, base_url })
+  const { base_url, docs_url, public_path } = yield* HandlerOptions.placeOf(checkedOptions)
+  const settings = yield* Api.complete({ ...checkedOptions.service, base_url })
   return yield* Handler.make(Api.routes({ ...settings, reference_script: ScalarScript.find() }), {
-    ...checked.answering,
+    ...checkedOptions.answering,
     docs_url,
-    base_path: checked.base_path,
+    base_path: checkedOptions.base_path,
     ...(public_path !== undefined && { public_path }),
-    ...(checked.proxies !== null && { proxies: checked.proxies }),
+    ...(checkedOptions.proxies !== null && { proxies: checkedOptions.proxies }),
     ...limits,
     ...(address !== undefined && { address })
   })
@@ -95,7 +95,7 @@ const make = Effect.fnUntraced(function* (
  * Creates a function that says whether a request belongs to the rest of the program, as far as this is known before the
  * service has started.
  */
-const foreignTo = ({ base_path, service }: HandlerOptions.Checked) => {
+const foreignTo = ({ base_path, service }: HandlerOptions.CheckedOptions) => {
   const locate = Paths.locate(base_path)
   let built: Paths.Paths<true> | undefined
   const paths = () => {

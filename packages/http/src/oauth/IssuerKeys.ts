@@ -1,7 +1,7 @@
 import { Bytes, Clock, Data, Effect, Schema, Semaphore, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { createLocalJWKSet, type JWTVerifyGetKey } from "jose"
-import type { Warn } from "./KeyWarnings.ts"
+import type { WarnOfKeys } from "./KeyWarnings.ts"
 import { isSafeAddress, type OAuthSettings } from "./OAuthOptions.ts"
 
 /**
@@ -52,7 +52,7 @@ export interface IssuerKeys {
 export const isFresh = (set: KeySet, now: number): boolean => now < set.loaded_at + freshMs
 
 /** Creates the cache of an issuer's keys. A failed attempt to load keys is logged as a warning. */
-export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn: Warn): IssuerKeys => {
+export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn: WarnOfKeys): IssuerKeys => {
   // Only one attempt runs at a time. Callers that wait for it share its result.
   const turn = Semaphore.makeUnsafe(1)
   let last: KeySet | null = null
@@ -62,10 +62,10 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn:
    * Loads a set newer than the one that the caller has seen. Does nothing if another caller has loaded one or the last
    * attempt was too recent.
    */
-  const renew = (seen: KeySet | null): Effect.Effect<KeySet | null> =>
+  const renew = (known: KeySet | null): Effect.Effect<KeySet | null> =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      if (last !== seen || now < attemptedAt + cooldownMs) return last
+      if (last !== known || now < attemptedAt + cooldownMs) return last
       attemptedAt = now
       last = yield* load(settings).pipe(
         Effect.map((find): KeySet => ({ find, loaded_at: now })),

@@ -27,12 +27,12 @@ export type Problem = keyof typeof problems
 /**
  * Logs a problem with an issuer's keys. Each problem is logged at most once a minute, however many tokens callers send.
  */
-export type Warn = (problem: Problem, details: Readonly<Record<string, string>>) => Effect.Effect<void>
+export type WarnOfKeys = (problem: Problem, details: Readonly<Record<string, string>>) => Effect.Effect<void>
 
 const quietMs = 60_000
 
 /** Creates the warnings about an issuer. */
-export const make = (issuer: string): Warn => {
+export const make = (issuer: string): WarnOfKeys => {
   const loggedAt = new Map<Problem, number>()
   return Effect.fnUntraced(function* (problem, details) {
     const now = yield* Clock.currentTimeMillis

@@ -62,8 +62,8 @@ export const make = (
         refusalOf(token, thrown, warn)
       )
     return yield* Effect.catchTag(attempt(current), "UnknownKey", () =>
-      Effect.flatMap(keys.newerThan(current), (newer) =>
-        newer === current ? Effect.fail(new UnknownKey()) : attempt(newer)
+      Effect.flatMap(keys.newerThan(current), (newerKeys) =>
+        newerKeys === current ? Effect.fail(new UnknownKey()) : attempt(newerKeys)
       )
     ).pipe(Effect.catchTag("UnknownKey", () => unknownKey(token)))
   })
@@ -125,7 +125,7 @@ const verifyWith = (
 const refusalOf = (
   token: string,
   thrown: unknown,
-  warn: KeyWarnings.Warn
+  warn: KeyWarnings.WarnOfKeys
 ): Effect.Effect<never, UnknownKey | ApiError.ApiError<"authentication_failed">> => {
   if (thrown instanceof errors.JWKSNoMatchingKey) return Effect.fail(new UnknownKey())
   const refused = invalid(reasonOf(thrown))

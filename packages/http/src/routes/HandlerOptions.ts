@@ -73,7 +73,7 @@ export interface ConsoleFolder {
 }
 
 /** The checked options. */
-export interface Checked {
+export interface CheckedOptions {
   /** Percent-encoded and without a trailing slash; an empty string for the root. */
   readonly base_path: string
   readonly base_url: string | null
@@ -88,7 +88,7 @@ export interface Checked {
 }
 
 /** Checks the options. The error is a sentence that names the option and the rule. */
-export const check = (options: HandlerOptions): Result.Result<Checked, InvalidArgument> =>
+export const check = (options: HandlerOptions): Result.Result<CheckedOptions, InvalidArgument> =>
   Result.gen(function* () {
     yield* checkTypes(options)
     const {
@@ -174,10 +174,10 @@ const consoleOf = ({ console: pages = false }: HandlerOptions) => {
 const oauthOf = ({
   mcp,
   oauth,
-  operators = false
+  operators: servesOperators = false
 }: HandlerOptions): Result.Result<OAuthOptions.OAuthSettings | null, InvalidArgument> => {
   if (oauth === undefined) return Result.succeed(null)
-  return mcp === undefined && !operators
+  return mcp === undefined && !servesOperators
     ? refused("oauth needs mcp or operators: its tokens are for the agent endpoint and the operators' API.")
     : OAuthOptions.check(oauth)
 }
@@ -217,7 +217,7 @@ const proxiesOf = ({ proxies, proxy_header = "x-forwarded-for" }: HandlerOptions
 }
 
 /** The addresses and paths at which callers reach a handler. */
-export interface Place {
+export interface ServedAt {
   readonly base_url: string
   readonly docs_url: string
   /** The path of `base_url`; undefined if `base_url` is not set. The path is then taken from each request. */
@@ -228,7 +228,7 @@ export interface Place {
  * Finds out where callers reach a handler, from its options or the service's public address. Logs a warning if neither
  * is set.
  */
-export const placeOf = Effect.fnUntraced(function* ({ base_path, base_url: baseUrl, docs_url }: Checked) {
+export const placeOf = Effect.fnUntraced(function* ({ base_path, base_url: baseUrl, docs_url }: CheckedOptions) {
   const shared = yield* yield* PublicUrl.PublicUrl
   const isKnown = baseUrl !== null || shared !== PublicUrl.defaultAddress
   if (!isKnown) yield* Effect.logWarning(unknownAddress)
@@ -237,7 +237,7 @@ export const placeOf = Effect.fnUntraced(function* ({ base_path, base_url: baseU
     base_url,
     docs_url: docs_url ?? `${base_url}/docs`,
     public_path: isKnown ? Addresses.pathOf(base_url) : undefined
-  } satisfies Place
+  } satisfies ServedAt
 })
 
 const unknownAddress = `Links in responses begin with ${PublicUrl.defaultAddress}: set embed's public_url option to the address at which callers reach the handler, including the path.`

@@ -2,7 +2,7 @@ import { ApiError, type Embedded, Ids, PublicUrl, Quotewire, Revision, whenClosi
 import { Cause, Effect, Layer, Predicate, Schema, type Scope } from "effect"
 import * as Answer from "../host/Answer.ts"
 import { closingDown } from "../host/Answering.ts"
-import type { Checked } from "./HandlerOptions.ts"
+import type { CheckedOptions } from "./HandlerOptions.ts"
 import type { Services } from "./ServiceApi.ts"
 
 /** A handler function, and the effects that stop it. */
@@ -33,7 +33,7 @@ export const maxWaiting = 1_000
  */
 export const mount = async <Handle>(
   service: () => Service,
-  options: Pick<Checked, "limits" | "grace_ms" | "keyless">,
+  options: Pick<CheckedOptions, "limits" | "grace_ms" | "keyless">,
   make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>
 ): Promise<Handle | null> => {
   let log: Embedded["log"] = Effect.runPromise
@@ -55,7 +55,7 @@ const cannotStart = "The service could not start, so its handler refuses every r
 
 const makeMounted = Effect.fnUntraced(function* <Handle>(
   make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>,
-  { grace_ms, keyless, limits }: Pick<Checked, "limits" | "grace_ms" | "keyless">
+  { grace_ms, keyless, limits }: Pick<CheckedOptions, "limits" | "grace_ms" | "keyless">
 ) {
   const admitting =
     keyless === null ? make : Effect.provideContext(make, yield* Layer.build(Quotewire.admitKeyless(keyless)))
@@ -70,7 +70,10 @@ const stop = ({ idle, interruptAll, refuse }: Stoppable<unknown>, graceMs: numbe
   refuse.pipe(Effect.andThen(Effect.timeoutOption(Effect.interruptible(idle), graceMs)), Effect.andThen(interruptAll))
 
 /** Creates a function that makes the refusals of a handler whose service has not started. */
-export const refusals = ({ base_url, docs_url }: Pick<Checked, "base_url" | "docs_url">): (() => Answer.Answer) => {
+export const refusals = ({
+  base_url,
+  docs_url
+}: Pick<CheckedOptions, "base_url" | "docs_url">): (() => Answer.Answer) => {
   const ids = Effect.runSync(Effect.provide(Ids.Ids, Quotewire.identifiers))
   const [{ date: revision }] = Revision.served
   const settings = { docs_url: docs_url ?? `${base_url ?? PublicUrl.defaultAddress}/docs`, revision }

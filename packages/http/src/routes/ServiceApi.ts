@@ -37,11 +37,17 @@ const checked = Argument.checker("ServiceApi.of")
  * the only list of what is served.
  */
 export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_url"> => {
-  const { mcp, mcp_origins = noOrigins, oauth = null, operators = false, rest = true } = checked(options)
+  const {
+    mcp,
+    mcp_origins = noOrigins,
+    oauth = null,
+    operators: servesOperators = false,
+    rest: servesRest = true
+  } = checked(options)
   const endpoint = mcp?.()
   const { console: pages } = options
   return {
-    operations: rest ? operations : [],
+    operations: servesRest ? operations : [],
     routes: [
       Handoff.route(Quotewire.go),
       CarrierCallbacks.route(Quotewire.carrierCallback),
@@ -49,12 +55,12 @@ export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_ur
     ],
     routesAt: (baseUrl) => [
       ...(endpoint === undefined || oauth === null ? [] : routesWithOAuth(endpoint, mcp_origins, oauth, baseUrl)),
-      ...(operators ? OperatorRoutes.routes(baseUrl, oauth) : [])
+      ...(servesOperators ? OperatorRoutes.routes(baseUrl, oauth) : [])
     ],
     ready: Quotewire.ready,
     environments: Quotewire.environments,
     cells: Quotewire.cells,
-    home: { rest, mcp_path: endpoint?.paths[0] ?? null, console: consoleAt(pages) },
+    home: { rest: servesRest, mcp_path: endpoint?.paths[0] ?? null, console: consoleAt(pages) },
     ...(pages !== undefined && { console: pages })
   }
 }

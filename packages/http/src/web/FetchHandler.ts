@@ -78,7 +78,7 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
 }
 
 /** The parts of a request that the handler derives. */
-type Known = Omit<Incoming, "headers" | "read" | "readRaw">
+type IdentifiedRequest = Omit<Incoming, "headers" | "read" | "readRaw">
 
 /** A request as a route receives it. A class, because an object literal with a getter is expensive to create. */
 class IncomingRequest implements Incoming {
@@ -94,15 +94,15 @@ class IncomingRequest implements Incoming {
   readonly readRaw: Incoming["readRaw"]
   private readonly request: Request
 
-  constructor(request: Request, bodies: Body.ArrivingBodies, known: Known) {
-    this.request_id = known.request_id
-    this.method = known.method
-    this.params = known.params
-    this.query = known.query
-    this.header = known.header
-    this.address = known.address
-    this.docs_url = known.docs_url
-    this.public_path = known.public_path
+  constructor(request: Request, bodies: Body.ArrivingBodies, identified: IdentifiedRequest) {
+    this.request_id = identified.request_id
+    this.method = identified.method
+    this.params = identified.params
+    this.query = identified.query
+    this.header = identified.header
+    this.address = identified.address
+    this.docs_url = identified.docs_url
+    this.public_path = identified.public_path
     this.request = request
     this.read = (maxBytes) => FetchBody.read(request, maxBytes, bodies)
     this.readRaw = this.read
@@ -121,17 +121,17 @@ const withoutFragment = (url: string): string => {
 }
 
 /** Runs an action when a signal is aborted. Returns a function that unsubscribes. */
-const onAbort = (signal: AbortSignal, act: () => void): (() => void) => {
-  if (signal.aborted) act()
-  signal.addEventListener("abort", act, { once: true })
-  return () => signal.removeEventListener("abort", act)
+const onAbort = (signal: AbortSignal, callback: () => void): (() => void) => {
+  if (signal.aborted) callback()
+  signal.addEventListener("abort", callback, { once: true })
+  return () => signal.removeEventListener("abort", callback)
 }
 
 const respond = <R>(
   answering: Answering.Answering<R>,
   exchange: Answering.Exchange,
   method: string,
-  exit: Answering.Ended
+  exit: Answering.AnswerExit
 ): Response => {
   const answer = answering.answer(exchange, exit)
   answering.answered(exchange, answer.status)

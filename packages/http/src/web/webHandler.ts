@@ -64,14 +64,17 @@ export const webHandler = (
   }
 }
 
-const make = Effect.fnUntraced(function* (checked: HandlerOptions.Checked, { address }: WebHandlerOptions) {
-  const { base_url, docs_url, public_path } = yield* HandlerOptions.placeOf(checked)
-  const settings = yield* Api.complete({ ...checked.service, base_url })
+const make = Effect.fnUntraced(function* (
+  checkedOptions: HandlerOptions.CheckedOptions,
+  { address }: WebHandlerOptions
+) {
+  const { base_url, docs_url, public_path } = yield* HandlerOptions.placeOf(checkedOptions)
+  const settings = yield* Api.complete({ ...checkedOptions.service, base_url })
   return yield* FetchHandler.make(Api.routes(settings), {
-    ...checked.answering,
+    ...checkedOptions.answering,
     docs_url,
-    base_path: checked.base_path,
-    proxies: checked.proxies,
+    base_path: checkedOptions.base_path,
+    proxies: checkedOptions.proxies,
     ...(public_path !== undefined && { public_path }),
     ...(address !== undefined && { address })
   })

@@ -15,7 +15,7 @@ export interface Resolver {
  * policy refuses one of the addresses. `none`: the name has no addresses. `unavailable`: the name servers did not
  * response.
  */
-export type Found = ReadonlyArray<string> | "refused" | "none" | "unavailable"
+export type Resolution = ReadonlyArray<string> | "refused" | "none" | "unavailable"
 
 /** Where a POST goes. */
 export interface Destination {
@@ -23,7 +23,7 @@ export interface Destination {
   /** The path and the query. */
   readonly path: string
   /** The addresses to dial. A promise, unless the URL contains an address instead of a host name. */
-  readonly addresses: ReadonlyArray<string> | Promise<Found>
+  readonly addresses: ReadonlyArray<string> | Promise<Resolution>
 }
 
 /** Finds a URL's destination and starts to resolve its host; null if the URL is refused. */
@@ -70,8 +70,8 @@ const lookingUp = (
   resolver: Resolver,
   policy: WebhookAddress.Policy,
   limitMs: number = defaultLimitMs
-): ((name: string) => Promise<Found>) => {
-  const pending = new Map<string, Promise<Found>>()
+): ((name: string) => Promise<Resolution>) => {
+  const pending = new Map<string, Promise<Resolution>>()
   return (name) => {
     const shared = pending.get(name)
     if (shared !== undefined) return shared
@@ -115,7 +115,7 @@ const answerOf = async (query: () => Promise<ReadonlyArray<string>>): Promise<An
 const isWithout = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === "ENOTFOUND" || error.code === "ENODATA")
 
-const foundIn = (answers: ReadonlyArray<Answer>, policy: WebhookAddress.Policy): Found => {
+const foundIn = (answers: ReadonlyArray<Answer>, policy: WebhookAddress.Policy): Resolution => {
   const addresses = answers.flatMap((answer) => answer ?? [])
   if (addresses.length === 0) return answers.includes(null) ? "unavailable" : "none"
   if (addresses.length > maxAnswers) return "refused"

@@ -65,7 +65,7 @@ export interface Settings extends TlsSettings {
 /**
  * Creates a connector for undici that always dials this address, even if the host name now resolves to a different one.
  *
- * It calls `opened` immediately with the TCP socket. It calls `ready` with the socket that HTTP uses, after the TLS
+ * It calls `onOpen` immediately with the TCP socket. It calls `ready` with the socket that HTTP uses, after the TLS
  * handshake and before the first byte.
  */
 export type Dial = (
@@ -77,10 +77,10 @@ export type Dial = (
 /** Creates connectors that check the remote address of the connected socket before they write a byte. */
 export const make = ({ isAllowed, ...settings }: Settings): Dial => {
   const secure = tls(settings)
-  return (address, opened, ready) => (options, callback) => {
+  return (address, onOpen, ready) => (options, callback) => {
     const isSecure = options.protocol === "https:"
     const socket = settings.connect(address, Number(options.port) || (isSecure ? 443 : 80))
-    opened(socket)
+    onOpen(socket)
     let isOver = false
     const fail = (failure: WebhookSender.SendFailure, cause?: Error): void => {
       socket.destroy()

@@ -91,8 +91,8 @@ const refused = Effect.succeed<WebhookSender.SendOutcome>({
   failure: "refused_address"
 })
 
-const lookUpOf = (found: Destinations.Found): WebhookSender.LookUp =>
-  found === "unavailable" ? found : found === "refused" || found === "none" ? "refused" : "public"
+const lookUpOf = (resolution: Destinations.Resolution): WebhookSender.LookUp =>
+  resolution === "unavailable" ? resolution : resolution === "refused" || resolution === "none" ? "refused" : "public"
 
 /**
  * Resolves host names with the machine's DNS settings. Tries twice within the limit, and never uses a search domain.
@@ -184,25 +184,25 @@ class Post {
   private start(addresses: Destinations.Destination["addresses"]) {
     if (!(addresses instanceof Promise)) return this.go(addresses)
     this.deadline = setTimeout(() => this.finish("dns_failed"), this.deadline_ms)
-    addresses.then((found) => this.go(found))
+    addresses.then((resolution) => this.go(resolution))
   }
 
-  private go(found: Destinations.Found) {
+  private go(resolution: Destinations.Resolution) {
     if (this.isOver) return
-    if (found === "refused") return this.finish("refused_address")
-    if (found === "none" || found === "unavailable") return this.finish("dns_failed")
-    this.addresses = found.slice(0, maxAddresses)
+    if (resolution === "refused") return this.finish("refused_address")
+    if (resolution === "none" || resolution === "unavailable") return this.finish("dns_failed")
+    this.addresses = resolution.slice(0, maxAddresses)
     this.tryAddress(false)
     if (this.hasConnected || this.isOver) return
     clearTimeout(this.deadline)
     this.deadline = setTimeout(() => this.finish("busy"), Math.min(this.deadline_ms, maxWaitMs))
   }
 
-  private tryAddress(fresh: boolean) {
+  private tryAddress(isFresh: boolean) {
     const address = this.addresses[this.address_index]
     if (address === undefined) return this.finish("connection_failed")
     let hasStarted = false
-    const leave = this.connections.take({ origin: this.origin, address, fresh }, (connection) => {
+    const leave = this.connections.take({ origin: this.origin, address, fresh: isFresh }, (connection) => {
       hasStarted = true
       this.leaveQueue = null
       this.use(connection)
@@ -240,7 +240,7 @@ class Post {
     let interim = 0
     const isMine = () => this.connection === connection && !this.isOver
     // Runs the action after undici's parser has returned, because the action may close the connection.
-    const defer = (act: () => void) => queueMicrotask(() => (isMine() ? act() : undefined))
+    const defer = (callback: () => void) => queueMicrotask(() => (isMine() ? callback() : undefined))
     return {
       onRequestStart: () => {
         hasBegun = true

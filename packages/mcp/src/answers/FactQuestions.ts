@@ -9,7 +9,7 @@ export interface FactQuestions {
   readonly sometimes: ReadonlyArray<string>
 }
 
-interface Found {
+interface FactQuestion {
   /** Groups of facts of which one complete group is enough. Facts are paths with `*` instead of list indexes. */
   readonly alternatives: ReadonlyArray<ReadonlyArray<ReadonlyArray<string>>>
   /** Facts that are required if other facts have certain values. */
@@ -66,7 +66,7 @@ const listed = (groups: ReadonlyArray<ReadonlyArray<string>>, nameOf: (path: str
   groups.map((group) => group.map(nameOf).join(" and ")).join(", or ")
 
 /** Finds the alternatives and the conditions in a schema and its subschemas. */
-const find = (schema: unknown, path: ReadonlyArray<string>): Found => {
+const find = (schema: unknown, path: ReadonlyArray<string>): FactQuestion => {
   if (!Predicate.isObject(schema)) return nothing
   const pathTo = (name: string) => [...path, name].join(".")
   const properties = Predicate.isObject(schema.properties) ? Object.entries(schema.properties) : []
@@ -90,7 +90,7 @@ const find = (schema: unknown, path: ReadonlyArray<string>): Found => {
   }
 }
 
-const nothing: Found = { alternatives: [], conditions: [] }
+const nothing: FactQuestion = { alternatives: [], conditions: [] }
 
 const listIn = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 

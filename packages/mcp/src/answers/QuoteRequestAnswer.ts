@@ -83,8 +83,8 @@ const changed = (quoteRequest: QuoteRequest, changes: Changes.Changes) => {
  * A quote, shortened if an earlier quote has the same coverage and assumptions. `rest_as_in` then names the earlier
  * quote.
  */
-const withoutRepeats = (quote: Quote, earlier: ReadonlyArray<Quote>) => {
-  const known = earlier.find((candidate) => isSame(coverAndAssumptions(candidate), coverAndAssumptions(quote)))
+const withoutRepeats = (quote: Quote, earlierQuotes: ReadonlyArray<Quote>) => {
+  const known = earlierQuotes.find((candidate) => isSame(coverAndAssumptions(candidate), coverAndAssumptions(quote)))
   const shown = QuoteAnswer.shown(quote)
   if (known === undefined) return shown
   const { availability, evidence, id, next_actions, price, source, status, status_details, version } = shown

@@ -127,7 +127,7 @@ const makeLister = (definition: Definition, operation: Pick<Operation.Operation,
 }
 
 /** Runs the operation with the arguments of a call, and creates the result. */
-type Run<R> = (
+type RunCall<R> = (
   call: ToolCall,
   args: ToolInput.SplitArguments
 ) => Effect.Effect<ToolResult | Question, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
@@ -135,16 +135,16 @@ type Run<R> = (
 const makeRunner = <R>(
   { arguments: mapping, progress, questions, present }: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>
-): Run<R> => {
+): RunCall<R> => {
   const refused = (
     call: ToolCall,
-    wrong: ToolInput.SplitArguments["wrong"],
+    wrongFields: ToolInput.SplitArguments["wrong"],
     error: ApiError.ApiError,
     line: Line.Line | undefined
   ) => {
     if (error._tag === "authentication_failed") return Effect.fail(error)
     // Errors about arguments already use the tool's names, so only the operation's errors must be translated.
-    const named = wrong.length > 0 ? error : withToolNames(mapping, error)
+    const named = wrongFields.length > 0 ? error : withToolNames(mapping, error)
     const refusal = call.caller.kind === "keyless" && named._tag === "forbidden" ? needsKey : named
     const envelope = ApiError.envelope(refusal, call.request_id, call.docs_url)
     const summary = Json.encode(Refusal.summaryOf(envelope, error.retry_after_seconds, line))
@@ -171,8 +171,14 @@ const makeRunner = <R>(
         input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(begun?.input ?? input)
       }
       const toResult = ({ json }: Pipeline.Reply): ToolResult => {
-        const elicits = round !== undefined
-        const reader = { ...caller, elicits, lines, shows_views: call.shows_views, input: { ...input, ...shaping } }
+        const canElicit = round !== undefined
+        const reader = {
+          ...caller,
+          elicits: canElicit,
+          lines,
+          shows_views: call.shows_views,
+          input: { ...input, ...shaping }
+        }
         const { answer, card, summary } = present(json, reader)
         const result = resultOf(summary, answer, false)
         return card === undefined ? result : { ...result, meta: { "quotewire/card": card } }

@@ -17,8 +17,8 @@ const maxCharacters = 500
  * MCP forms are flat, so they cannot ask for a list or an object. They also never ask for text that identifies a
  * person, such as a name or a document number. The model sends such facts in the arguments.
  */
-export const of = (missing: ReadonlyArray<ApiError.FieldError>, line: Line.Line): Form | null => {
-  const fields = missing.map(({ path }) => [factOf(path), fieldOf(path, line)] as const)
+export const of = (missingFields: ReadonlyArray<ApiError.FieldError>, line: Line.Line): Form | null => {
+  const fields = missingFields.map(({ path }) => [factOf(path), fieldOf(path, line)] as const)
   if (fields.length === 0 || fields.length > maxFields) return null
   const askable = fields.flatMap(([path, field]) => (field === null ? [] : [[path, field] as const]))
   if (askable.length < fields.length) return null
@@ -86,16 +86,16 @@ const isAlternative = (path: string, line: Line.Line): boolean => {
 }
 
 /**
- * Reads the facts from an accepted form, by path. `asked` lists the paths of the form's fields; other fields are
+ * Reads the facts from an accepted form, by path. `paths` lists the paths of the form's fields; other fields are
  * dropped.
  */
 export const read = (
   content: Readonly<Record<string, Value>>,
-  asked: ReadonlyArray<string>,
+  paths: ReadonlyArray<string>,
   line: Line.Line
 ): Readonly<Record<string, Value>> =>
   Object.fromEntries(
-    asked.flatMap((path) => {
+    paths.flatMap((path) => {
       const answer = Object.hasOwn(content, path) ? content[path] : undefined
       const value = answer === undefined ? null : valueOf(answer, schemaAt(line.facts_schema, path.split(".")))
       return value === null ? [] : [[path, value] as const]
@@ -112,7 +112,7 @@ const valueOf = (value: Value, schema: JsonSchema.JsonSchema | null): Value | nu
 
 /** Adds facts to an application, by path. A fact that the application already has stays as it is. */
 export const merged = (application: unknown, facts: Readonly<Record<string, Value>>): unknown =>
-  Object.entries(facts).reduce((whole, [path, value]) => withFact(whole, path.split("."), value), application)
+  Object.entries(facts).reduce((partial, [path, value]) => withFact(partial, path.split("."), value), application)
 
 const withFact = (whole: unknown, [name, ...rest]: ReadonlyArray<string>, value: Value): unknown => {
   if (name === undefined) return whole ?? value

@@ -22,11 +22,11 @@ export interface Connected extends Peer {
 }
 
 /** Sends the text of one message to the client program. */
-export type Send = (text: string) => Effect.Effect<unknown>
+export type SendMessage = (text: string) => Effect.Effect<unknown>
 
 /** Creates the `notify` of a peer that sends its messages with `send`. */
 export const notifyWith =
-  (send: Send): Peer["notify"] =>
+  (send: SendMessage): Peer["notify"] =>
   (method, params) =>
     Effect.asVoid(send(JSON.stringify({ jsonrpc: "2.0", method, params })))
 
@@ -35,7 +35,7 @@ export type AwaitAnswer<R> = (at_most_ms: number) => Effect.Effect<Form.Answer |
 
 /** Shows a form and waits for the answer. Withdraws the form if nobody answers in time or the call ends first. */
 export const show = <R>(
-  send: Send,
+  send: SendMessage,
   id: string,
   form: Form.Form | Fields,
   awaitAnswer: AwaitAnswer<R>
@@ -52,7 +52,7 @@ export const show = <R>(
 const maxOpen = 16
 
 /** Creates the peer of a transport. */
-export const make = (send: Send): Connected => {
+export const make = (send: SendMessage): Connected => {
   const pending = new Map<string, Deferred.Deferred<Form.Answer>>()
   let asked = 0
   let isDisconnected = false

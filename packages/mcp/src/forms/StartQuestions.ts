@@ -26,7 +26,7 @@ type State = typeof State.Type
 const readState = Schema.decodeUnknownOption(State)
 
 /** A round of the call: the input for the operation, and the person's answers so far. */
-export interface Begun {
+export interface StartedQuestions {
   readonly input: Fields
   /**
    * The person's answer about the disclosure. Absent if the caller has a key, because then a consent receipt counts.
@@ -43,7 +43,12 @@ export interface Begun {
  *
  * If the caller has no key, an agreement in the arguments is ignored. Only the person's own answer counts.
  */
-export const begin = (input: Fields, round: Round, isKeyless: boolean, line: Line.Line | undefined): Begun => {
+export const begin = (
+  input: Fields,
+  round: Round,
+  isKeyless: boolean,
+  line: Line.Line | undefined
+): StartedQuestions => {
   const state = Option.getOrNull(readState(round.state))
   const answer = state === null ? null : round.answer
   const content = answer?.action === "accept" ? answer.content : null
@@ -76,19 +81,19 @@ const personIn = (state: State | null, answer: Round["answer"]): Pipeline.Person
 /** Decides what follows when the operation has refused a round: the next question, or a refusal for the model. */
 export const next = (
   error: ApiError.ApiError,
-  begun: Begun,
+  start: StartedQuestions,
   line: Line.Line | undefined
 ): Question | ApiError.ApiError => {
-  const { facts, round } = begun
+  const { facts, round } = start
   if (error._tag === "needs_information") {
-    if (begun.isDismissed) return factsNotGiven(error)
+    if (start.isDismissed) return factsNotGiven(error)
     const form = line === undefined ? null : FactForm.of(error.field_errors ?? [], line)
     if (form === null || round >= maxRounds) return error
     const paths = Object.keys(form.requestedSchema.properties)
     return { name: "facts", form, state: { round: round + 1, facts, asked: { about: "facts", paths } } satisfies State }
   }
-  if (begun.person !== "pending" || !lacksAgreementOnly(error)) return error
-  if (begun.isDismissed || round >= maxRounds) return agreementNotGiven
+  if (start.person !== "pending" || !lacksAgreementOnly(error)) return error
+  if (start.isDismissed || round >= maxRounds) return agreementNotGiven
   const { version } = quoteDisclosure
   return {
     name: "agreement",

@@ -24,14 +24,14 @@ export interface Mailboxes<R> {
 }
 
 /** The keys and mailboxes that all hosts must share, so that any host can accept the answer to a form. */
-export interface Shared<R> {
+export interface FormServices<R> {
   readonly crypto: Pick<Crypto<R>, "sign" | "isSigned">
   readonly mailboxes: Mailboxes<R>
 }
 
 /** Creates the function that shows forms in the stream that answers a call. `send` adds a message to the stream. */
 export const askOver =
-  <R>({ crypto, mailboxes }: Shared<R>, caller: Caller.Caller, send: Peer.Send): Form.Ask<R | Ids.Ids> =>
+  <R>({ crypto, mailboxes }: FormServices<R>, caller: Caller.Caller, send: Peer.SendMessage): Form.Ask<R | Ids.Ids> =>
   (form) =>
     Effect.gen(function* () {
       const name = (yield* Ids.Ids).request()
@@ -53,7 +53,7 @@ export const askOver =
  * number of times.
  */
 export const takeAnswer = Effect.fnUntraced(function* <R, R2>(
-  { crypto, mailboxes }: Shared<R>,
+  { crypto, mailboxes }: FormServices<R>,
   caller: Caller.Caller,
   { id, result }: JsonRpc.Response,
   charge: Effect.Effect<void, ApiError.ApiError, R2>

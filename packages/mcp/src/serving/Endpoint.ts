@@ -148,15 +148,19 @@ const makeSessions = <R>({ isSigned, sign }: Pick<Settings<R>, "isSigned" | "sig
 })
 type Sessions<R> = ReturnType<typeof makeSessions<R>>
 
-const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) => {
+const makeAnswerOne = <R>(
+  server: Server.Server<R>,
+  sessions: Sessions<R>,
+  forms: StreamedForm.FormServices<R> | null
+) => {
   const programOf = (head: Head, message: JsonRpc.Message, era: Protocol.Era) => {
     if (era === "modern") return Effect.succeed(Protocol.readMeta(message))
     if (message.method !== "initialize") return sessions.read(head)
     return Effect.succeed(Protocol.readHandshake(message.params))
   }
-  const answer = Effect.fnUntraced(function* (head: Head, message: JsonRpc.Message, origin: About) {
+  const answer = Effect.fnUntraced(function* (head: Head, message: JsonRpc.Message, context: MessageContext) {
     const { caller, credentials, docs_url, obtainable_kinds, request_id } = head
-    const { checked, era, program } = origin
+    const { checked, era, program } = context
     const { client, shows_views } = program
     const logged = (reply: Reply) => Effect.as(logReply(head, client, reply), reply)
     if (Result.isFailure(checked)) return yield* logged(failed(message.id, checked.failure, 400))
@@ -174,7 +178,7 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
       notify: null
     }
     /** Shows a call's forms as events, one after the other, until the call ends. */
-    const finish = (outcome: Server.Outcome<R>, send: Peer.Send) => {
+    const finish = (outcome: Server.Outcome<R>, send: Peer.SendMessage) => {
       if (outcome._tag !== "asking") return Effect.succeed(outcome)
       return outcome.finish(forms === null ? Form.askNobody : StreamedForm.askOver(forms, caller, send))
     }
@@ -209,7 +213,7 @@ const makeAnswerOne = <R>(server: Server.Server<R>, sessions: Sessions<R>, forms
 }
 
 /** What is known about a message before its method runs. */
-interface About {
+interface MessageContext {
   readonly era: Protocol.Era
   readonly program: Protocol.Introduction
   readonly checked: Result.Result<void, JsonRpc.RpcError>
@@ -219,7 +223,7 @@ interface About {
  * Creates the function that handles the response to a form. Its answer never says whether the response was used,
  * because strangers must not learn which forms are open.
  */
-const makeTakeResponse = <R>(sessions: Sessions<R>, forms: StreamedForm.Shared<R> | null) =>
+const makeTakeResponse = <R>(sessions: Sessions<R>, forms: StreamedForm.FormServices<R> | null) =>
   Effect.fnUntraced(function* (head: Head, response: JsonRpc.Response) {
     const checked = Protocol.checkResponse(routingHeaders(head))
     const { client } = yield* sessions.read(head)
@@ -254,7 +258,7 @@ const streamed = <R>(
   head: Head,
   message: JsonRpc.Message,
   { docs_url, request_id, transport }: Server.Sender,
-  run: (send: Peer.Send) => Effect.Effect<Server.ServerAnswer, ApiError.ApiError, R>
+  run: (send: Peer.SendMessage) => Effect.Effect<Server.ServerAnswer, ApiError.ApiError, R>
 ) =>
   Effect.contextWith((context: Context.Context<R | Pipeline.PipelineServices>) => {
     const events = (send: (text: string) => void) =>

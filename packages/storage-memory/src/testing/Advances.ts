@@ -135,27 +135,27 @@ export const secondsOf = (name: string, duration: Duration.Input): number => {
 /** Advances the clock in steps until the work ends, and returns the work's result. */
 export const advanceUntil = async <A>(
   advance: Advance,
-  work: Promise<A>,
+  pending: Promise<A>,
   { at_most = "1 day", step = "1 second" }: AdvanceUntilOptions = {}
 ): Promise<A> => {
-  if (!Predicate.isPromiseLike(work)) {
+  if (!Predicate.isPromiseLike(pending)) {
     throw new TypeError("The work must be a promise: call your async function, and pass the promise that it returns.")
   }
   let ended = false
   const end = () => {
     ended = true
   }
-  work.then(end, end)
+  pending.then(end, end)
   const seconds = secondsOf("step", step)
   const steps = Math.ceil(secondsOf("at_most", at_most) / seconds)
   for (let taken = 0; taken < steps; taken++) {
     // Lets work that does not need the clock end before the clock moves.
     await turn()
-    if (ended) return work
+    if (ended) return pending
     await advance(seconds)
   }
   await turn()
-  if (ended) return work
+  if (ended) return pending
   throw new Error(
     `The work has not ended, although the clock has moved by ${Duration.format(Duration.fromInputUnsafe(at_most))}. Check whether the work waits for something that does not depend on the clock.`
   )

@@ -163,7 +163,7 @@ const membersOf = async (
   return { organization_id, workspace_id: workspaces.sandbox, keys: { server, widget, platform } }
 }
 
-interface Given<OwnLine extends AnyLine> {
+interface CheckedSandboxOptions<OwnLine extends AnyLine> {
   readonly config: Config<OwnLine>
   readonly cassettes: CassettesByCarrier
   readonly logger?: NonNullable<EmbedOptions["logger"]>
@@ -180,7 +180,7 @@ const sealKey = "cXVvdGV3aXJlLXRlc3Qta2l0LW1hZGUtdXAtZmFjdHM="
  * stored there.
  */
 const open = <OwnLine extends AnyLine>(
-  sandboxOptions: Given<OwnLine>,
+  sandboxOptions: CheckedSandboxOptions<OwnLine>,
   storage: MemoryStorage.Copyable,
   nowMs: number,
   inboxes: Inboxes
@@ -237,7 +237,7 @@ interface Ground {
 
 /** The options with which a sandbox embeds its service. */
 const optionsOf = <OwnLine extends AnyLine>(
-  { config, logger }: Given<OwnLine>,
+  { config, logger }: CheckedSandboxOptions<OwnLine>,
   { inboxes, replayed, still, storage }: Ground
 ): EmbedOptions<OwnLine> => {
   const { sandbox_connections: _, ...settings } = config

@@ -2,7 +2,7 @@ import { Cell } from "@quotewire/core"
 import { type Array, Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
-import { type Run, using } from "../connection/Session.ts"
+import { type RunStatement, using } from "../connection/Session.ts"
 import { isWithoutTables } from "../connection/StatementRefused.ts"
 import * as LivePlace from "../places/LivePlace.ts"
 import { rowsReader } from "../rows/Columns.ts"
@@ -15,7 +15,7 @@ import { query } from "../sql/files.ts"
  */
 
 /** What a database records about cells. */
-export interface Found {
+export interface CellRecords {
   /** Which cell the database is; null if it is not a cell. */
   readonly mark: Cell.Mark | null
   /** The cell names in the list of cells. Only the first cell has this list. */
@@ -23,16 +23,16 @@ export interface Found {
 }
 
 /** A cell in the settings. `found` is null if the cell's database does not respond. */
-export interface Named {
+export interface NamedRecords {
   readonly name: string
-  readonly found: Found | null
+  readonly found: CellRecords | null
 }
 
 /**
  * Explains why the settings name the wrong cell first; null if they name the right one, or if that cell was not added
  * yet.
  */
-export const refusalOfFirst = ({ name, found }: Named): string | null => {
+export const refusalOfFirst = ({ name, found }: NamedRecords): string | null => {
   const mark = found?.mark ?? null
   if (mark === null || mark.first === mark.name) return null
   return `The settings list the cell ${name} first, but the first cell is ${mark.first}: list ${mark.first} first.`
@@ -42,7 +42,7 @@ export const refusalOfFirst = ({ name, found }: Named): string | null => {
  * Explains why a database is not the cell that the settings name, or belongs to a different map than the first cell;
  * null if it is the right database.
  */
-export const refusalOf = ({ name, found }: Named, firstCell: Named): string | null => {
+export const refusalOf = ({ name, found }: NamedRecords, firstCell: NamedRecords): string | null => {
   const mark = found?.mark ?? null
   if (mark === null) {
     // A cell is marked before it is added to the list, so a listed cell without a mark has lost its data.
@@ -63,7 +63,7 @@ export const refusalOf = ({ name, found }: Named, firstCell: Named): string | nu
 }
 
 /** Lists the added cells that are missing from the settings; null if none is missing. */
-const lacking = (cells: ReadonlyArray<Named>, firstCell: Named): string | null => {
+const lacking = (cells: ReadonlyArray<NamedRecords>, firstCell: NamedRecords): string | null => {
   const missing = (firstCell.found?.listed ?? []).filter((name) => !cells.some((cell) => cell.name === name))
   return missing.length === 0
     ? null
@@ -71,7 +71,7 @@ const lacking = (cells: ReadonlyArray<Named>, firstCell: Named): string | null =
 }
 
 /** Explains how the settings differ from the databases that respond; null if they match. */
-export const mismatch = (cells: Array.NonEmptyReadonlyArray<Named>): string | null => {
+export const mismatch = (cells: Array.NonEmptyReadonlyArray<NamedRecords>): string | null => {
   const [first] = cells
   const wrong = cells.map((cell) => refusalOf(cell, first)).find((refusal) => refusal !== null)
   return wrong ?? refusalOfFirst(first) ?? lacking(cells, first)
@@ -84,14 +84,14 @@ const readCell = Schema.decodeUnknownSync(Schema.fromJsonString(Cell.Cell))
 
 const kinds = [Cell.markKind.name, Cell.kind.name]
 
-const readFound = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Found, SqlError> {
+const readFound = Effect.fnUntraced(function* (run: RunStatement): Effect.fn.Return<CellRecords, SqlError> {
   const rows = readRows((yield* run(cellRecords, [Cell.cellsWorkspace, `{${kinds}}`])).rows)
   const bodies = (name: string) => rows.filter(({ kind }) => kind === name).map(({ body }) => body)
   const [mark = null] = bodies(Cell.markKind.name).map((body) => readMark(body))
   return { mark, listed: bodies(Cell.kind.name).map((body) => readCell(body).name) }
 })
 
-const nothing: Found = { mark: null, listed: [] }
+const nothing: CellRecords = { mark: null, listed: [] }
 
 /**
  * Asks a cell's database at its current place. A move may take the tables away in the meantime, so if they are missing,
@@ -100,13 +100,13 @@ const nothing: Found = { mark: null, listed: [] }
 export const ask = ({
   name,
   ...options
-}: LivePlace.MovableOptions & { readonly name: string }): Effect.Effect<Named> => {
+}: LivePlace.MovableOptions & { readonly name: string }): Effect.Effect<NamedRecords> => {
   const asked = Effect.flatMap(LivePlace.find(options), (url) =>
     using({ ...options, url }, (run) => Effect.catchIf(readFound(run), isWithoutTables, () => Effect.succeed(nothing)))
   )
-  return Effect.flatMap(asked, (found) => (found === nothing ? asked : Effect.succeed(found))).pipe(
+  return Effect.flatMap(asked, (read) => (read === nothing ? asked : Effect.succeed(read))).pipe(
     Effect.orElseSucceed(() => null),
-    Effect.map((found) => ({ name, found }))
+    Effect.map((mark) => ({ name, found: mark }))
   )
 }
 

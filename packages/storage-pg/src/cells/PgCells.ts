@@ -8,7 +8,7 @@ import type { MigrateOptions, SchemaStatus } from "../migrations/Schema.ts"
 import * as MoveState from "../moves/MoveState.ts"
 import type { Outcome } from "../moves/moveCell.ts"
 import * as movesByName from "../moves/movesByName.ts"
-import { lostAtStart, markOf, type Opened } from "../opening/open.ts"
+import { lostAtStart, markOf, type OpenedStorage } from "../opening/open.ts"
 import * as PlacedSchema from "../places/PlacedSchema.ts"
 import * as CellList from "./CellList.ts"
 import * as CellMap from "./CellMap.ts"
@@ -67,7 +67,11 @@ const unlessRefused = <A, R>(
 const openAll = (
   [home, ...others]: AllCells,
   { work_cells }: WorkOptions
-): Effect.Effect<{ readonly home: Opened; readonly storage: Opened["storage"] }, DatabaseRefused, Scope.Scope> =>
+): Effect.Effect<
+  { readonly home: OpenedStorage; readonly storage: OpenedStorage["storage"] },
+  DatabaseRefused,
+  Scope.Scope
+> =>
   Effect.gen(function* () {
     const names = [home, ...others].map(({ name }) => name)
     const twice = names.find((name, place) => names.indexOf(name) < place)
@@ -204,7 +208,7 @@ const useHome = <A>(
   )
 
 /** How long the oldest due job has waited. A claim at time 0 takes no jobs but returns when the next one is due. */
-const workWaits = Effect.fnUntraced(function* (storage: Opened["storage"]) {
+const workWaits = Effect.fnUntraced(function* (storage: OpenedStorage["storage"]) {
   const { next_due_at } = yield* storage.claim({ now: 0, lease_ms: 1, limit: 1 })
   const now = yield* Clock.currentTimeMillis
   return next_due_at === null ? 0 : Math.max(0, now - next_due_at)
@@ -215,7 +219,7 @@ type Examined = Pick<CellReport, "refusal" | "work_waits_ms">
 const unusable = (refusal: DatabaseRefused): Examined => ({ refusal, work_waits_ms: 0 })
 
 /** Finds out whether a cell in the settings can be used, and how long its jobs have waited. */
-const examine = (cell: CellOptions, firstCell: CellMap.Named): Effect.Effect<Examined> =>
+const examine = (cell: CellOptions, firstCell: CellMap.NamedRecords): Effect.Effect<Examined> =>
   Effect.gen(function* () {
     const refusal = CellMap.refusalOf(yield* CellMap.ask(cell), firstCell)
     if (refusal !== null) return yield* cellRefused(refusal)
@@ -325,7 +329,7 @@ export const undoMove = (
 export const endMoveWithout = (
   cells: AllCells,
   name: string,
-  lost: "old" | "new",
+  lostEnd: "old" | "new",
   options: movesByName.MoveOptions = {}
 ): Effect.Effect<Outcome, DatabaseRefused> =>
-  Effect.andThen(CellMap.verify(cells), movesByName.endMoveWithout(cells, name, lost, options))
+  Effect.andThen(CellMap.verify(cells), movesByName.endMoveWithout(cells, name, lostEnd, options))

@@ -65,8 +65,8 @@ export const make = ({ home, home_name, isUsable }: Options): Placements => {
   })
 
   const place = (workspaceId: Ids.WorkspaceId) =>
-    Effect.flatMap(find(workspaceId), (found) =>
-      found === null ? Storage.retryOnConflict(placeNew(workspaceId)) : Effect.succeed(found)
+    Effect.flatMap(find(workspaceId), (cellName) =>
+      cellName === null ? Storage.retryOnConflict(placeNew(workspaceId)) : Effect.succeed(cellName)
     )
 
   return { find, place }

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
-import type { Run } from "../connection/Session.ts"
+import type { RunStatement } from "../connection/Session.ts"
 import type { Engine } from "../connection/StatementRefused.ts"
 import { finds, hasCitus, isDistributed } from "../migrations/PlainSchema.ts"
 import { query, statements } from "../sql/files.ts"
@@ -15,8 +15,8 @@ const undistributed = query("undistributed")
 const distribution = statements("citus/distribute.sql")
 
 /** Determines which engine manages a schema. */
-export const engineOf = (run: Run): Effect.Effect<Engine, SqlError> =>
-  Effect.map(isDistributed(run), (found) => (found ? "citus" : "postgresql"))
+export const engineOf = (run: RunStatement): Effect.Effect<Engine, SqlError> =>
+  Effect.map(isDistributed(run), (isCitus) => (isCitus ? "citus" : "postgresql"))
 
 const halfDistributed = new DatabaseRefused({
   reason: "half_made_schema",
@@ -29,7 +29,7 @@ const halfDistributed = new DatabaseRefused({
  * the functions would fail on any other server.
  */
 export const usableEngine = Effect.fnUntraced(function* (
-  run: Run
+  run: RunStatement
 ): Effect.fn.Return<Engine, SqlError | DatabaseRefused> {
   const engine = yield* engineOf(run)
   if (engine === "citus" && (yield* finds(run, undistributed))) return yield* halfDistributed
@@ -37,7 +37,7 @@ export const usableEngine = Effect.fnUntraced(function* (
 })
 
 /** Begins a migration: applies its time limits on all servers. */
-export const beginMigration = (run: Run): Effect.Effect<void, SqlError> =>
+export const beginMigration = (run: RunStatement): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
     if (yield* hasCitus(run)) yield* run("set local citus.propagate_set_commands = 'local'")
   })
@@ -46,7 +46,7 @@ export const beginMigration = (run: Run): Effect.Effect<void, SqlError> =>
  * Ends a migration: distributes a new schema, or what was added to a distributed schema. Does nothing if Citus is not
  * installed, or if an operator has not distributed the existing schema.
  */
-export const endMigration = (run: Run, isNew: boolean): Effect.Effect<void, SqlError> =>
+export const endMigration = (run: RunStatement, isNew: boolean): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
     if (!(yield* isNew ? hasCitus(run) : isDistributed(run))) return
     for (const statement of distribution) yield* run(statement, [], false)

@@ -7,7 +7,7 @@ import { wireTypes } from "../rows/wireTypes.ts"
 import { defaultSchema, inSchema } from "./Address.ts"
 import type { DatabaseRefused } from "./DatabaseRefused.ts"
 import { inRealTime } from "./inRealTime.ts"
-import { answerOf, type Send } from "./Send.ts"
+import { answerOf, type SendStatement } from "./Send.ts"
 import { type Engine, unavailable } from "./StatementRefused.ts"
 import { type TlsOptions, tlsOf } from "./Tls.ts"
 import * as Writes from "./Writes.ts"
@@ -63,9 +63,9 @@ export interface Pools {
   /** How long a statement may take, and how long a call may wait for it, in milliseconds. */
   readonly call_ms: number
   /** Runs a read-only statement. Several statements share a connection. */
-  readonly read: Send
+  readonly read: SendStatement
   /** Runs a statement on a connection of its own. The statement is never cancelled, because it may be committing. */
-  readonly write: Send
+  readonly write: SendStatement
 }
 
 /** The settings of every connection. */
@@ -134,7 +134,7 @@ export const make = Effect.fnUntraced(function* (
   const run = yield* inRealTime(FiberSet.makeRuntime())
 
   /** Runs a statement in a fiber of its own, so that callers do not wait for its cancellation. */
-  const read: Send = (sql, params) =>
+  const read: SendStatement = (sql, params) =>
     Effect.callback((resume) => {
       let used: PgConnection.PgConnection | null = null
       const fiber = run(

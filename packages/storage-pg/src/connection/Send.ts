@@ -10,7 +10,7 @@ export type Rows = ReadonlyArray<PgConnection.Row>
  * Runs a statement and returns its rows. Fails with `StorageUnavailable` if the statement takes longer than a time
  * limit.
  */
-export type Send = (
+export type SendStatement = (
   sql: string,
   params: ReadonlyArray<unknown>
 ) => Effect.Effect<Rows, SqlError | Storage.StorageUnavailable>

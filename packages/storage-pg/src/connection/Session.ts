@@ -7,7 +7,7 @@ import { inRealTime } from "./inRealTime.ts"
 import { connectionOf, type DatabaseOptions } from "./Pools.ts"
 
 /** Runs a statement from this package in the configured schema. */
-export type Run = (
+export type RunStatement = (
   sql: string,
   params?: ReadonlyArray<unknown>,
   prepare?: boolean
@@ -15,7 +15,7 @@ export type Run = (
 
 /** A connection for administration, such as migrations and moves. It runs one statement at a time. */
 export interface Session {
-  readonly run: Run
+  readonly run: RunStatement
 }
 
 const wrongSchemaName = new DatabaseRefused({
@@ -34,9 +34,9 @@ export const open = Effect.fnUntraced(function* (
   const connection = yield* PgConnection.make(yield* connectionOf(options))
   let isInTransaction = false
   return {
-    run: (sql, params, prepare) =>
+    run: (sql, params, isPrepared) =>
       Effect.suspend(() => {
-        const query = connection.query(rewrite(sql), params, prepare)
+        const query = connection.query(rewrite(sql), params, isPrepared)
         const mayCommit = !isInTransaction && !isQuery(sql)
         isInTransaction = sql === "begin" || (isInTransaction && sql !== "commit" && sql !== "rollback")
         return mayCommit || sql === "commit" ? uncancelled(query) : query
@@ -55,13 +55,16 @@ const uncancelled = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> 
   Effect.flatMap(Effect.forkDetach(statement, { startImmediately: true }), Fiber.join)
 
 /** Runs a statement and returns whether it returned a row. */
-export const hasRow = (run: Run, sql: string, params: ReadonlyArray<unknown>): Effect.Effect<boolean, SqlError> =>
-  Effect.map(run(sql, params), ({ rows }) => rows.length > 0)
+export const hasRow = (
+  run: RunStatement,
+  sql: string,
+  params: ReadonlyArray<unknown>
+): Effect.Effect<boolean, SqlError> => Effect.map(run(sql, params), ({ rows }) => rows.length > 0)
 
 /** Opens a connection and uses it. Turns a failure into one sentence. */
 export const using = <A>(
   options: DatabaseOptions,
-  body: (run: Run) => Effect.Effect<A, SqlError | DatabaseRefused>
+  body: (run: RunStatement) => Effect.Effect<A, SqlError | DatabaseRefused>
 ): Effect.Effect<A, DatabaseRefused> =>
   Effect.flatMap(open(options), ({ run }) => body(run)).pipe(
     Effect.scoped,

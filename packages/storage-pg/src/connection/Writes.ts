@@ -5,7 +5,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
 import { query } from "../sql/files.ts"
 import { inRealTime } from "./inRealTime.ts"
-import { answerOf, type Send } from "./Send.ts"
+import { answerOf, type SendStatement } from "./Send.ts"
 import { unavailable } from "./StatementRefused.ts"
 
 /** How often to ask the server about overdue statements, in milliseconds. */
@@ -16,7 +16,7 @@ const readName = someRowsReader(Name)
 const readNames = rowsReader(Name)
 
 /** A statement, and the name by which the server identifies it while it runs. */
-interface Named {
+interface NamedStatement {
   readonly sql: string
   readonly name: string
 }
@@ -24,7 +24,7 @@ interface Named {
 /** How to find out which statements the server is still running. */
 export interface Naming {
   /** Names a statement before it is sent on a connection. */
-  readonly named: (connection: PgConnection.PgConnection, sql: string) => Effect.Effect<Named, SqlError>
+  readonly named: (connection: PgConnection.PgConnection, sql: string) => Effect.Effect<NamedStatement, SqlError>
   /** The query that returns those of the names $1 whose statements the server is running. */
   readonly active: string
 }
@@ -63,14 +63,14 @@ interface Options {
   readonly connections: number
   readonly naming: Naming
   /** Sends a query to the server. */
-  readonly read: Send
+  readonly read: SendStatement
 }
 
 /** The fiber of a call that waits for its statement. */
-type Sending = Fiber.Fiber<unknown, unknown>
+type SendingFiber = Fiber.Fiber<unknown, unknown>
 
 /** A statement that was sent on a connection of its own. */
-interface Sent {
+interface SentStatement {
   readonly connection: PgConnection.PgConnection
   readonly name: string
 }
@@ -88,7 +88,7 @@ interface Sent {
 export const make = Effect.fnUntraced(function* (
   config: PgPool.Config,
   { call_ms, connections, naming, read }: Options
-): Effect.fn.Return<Send, SqlError, Scope.Scope> {
+): Effect.fn.Return<SendStatement, SqlError, Scope.Scope> {
   // Makes the connections "multiplexed", each for one statement at a time. Interrupting a statement on such a
   // connection does not cancel it, even when the pool closes.
   const exclusive = { multiplex: true, multiplexConcurrency: 1 }
@@ -96,16 +96,16 @@ export const make = Effect.fnUntraced(function* (
   const run = yield* inRealTime(FiberSet.makeRuntime())
 
   /** Stops waiting for a statement. Does not cancel it on the server. */
-  const abandon = (fiber: Sending, used: PgConnection.PgConnection | null) =>
+  const abandon = (fiber: SendingFiber, used: PgConnection.PgConnection | null) =>
     Effect.andThen(
       used === null ? Effect.void : pool.invalidate(used),
       Effect.sync(() => fiber.interruptUnsafe())
     )
-  const overdue = new Map<Sending, Sent>()
+  const overdue = new Map<SendingFiber, SentStatement>()
   const watch = watchOverdue(overdue, (names) => read(naming.active, [names]), abandon)
   let isWatched = false
-  const keep = (fiber: Sending, sent: Sent) => {
-    overdue.set(fiber, sent)
+  const keep = (fiber: SendingFiber, statement: SentStatement) => {
+    overdue.set(fiber, statement)
     if (isWatched) return
     isWatched = true
     const ended = Effect.sync(() => {
@@ -118,12 +118,12 @@ export const make = Effect.fnUntraced(function* (
     Effect.callback((resume) => {
       if (overdue.size >= connections) return resume(Effect.fail(unavailable))
       let used: PgConnection.PgConnection | null = null
-      let sent: Sent | null = null
+      let sent: SentStatement | null = null
       const statement = pool.use((connection) => {
         used = connection
-        return Effect.flatMap(naming.named(connection, sql), (named) => {
-          sent = { connection, name: named.name }
-          return connection.query(named.sql, params)
+        return Effect.flatMap(naming.named(connection, sql), (preparedStatement) => {
+          sent = { connection, name: preparedStatement.name }
+          return connection.query(preparedStatement.sql, params)
         })
       })
       const fiber = run(statement)
@@ -143,9 +143,9 @@ export const make = Effect.fnUntraced(function* (
 
 /** Asks the server about overdue statements until there are none, and abandons those that it is no longer running. */
 const watchOverdue = (
-  overdue: ReadonlyMap<Sending, Sent>,
-  ask: (names: string) => ReturnType<Send>,
-  abandon: (fiber: Sending, used: PgConnection.PgConnection) => Effect.Effect<void>
+  overdue: ReadonlyMap<SendingFiber, SentStatement>,
+  ask: (names: string) => ReturnType<SendStatement>,
+  abandon: (fiber: SendingFiber, used: PgConnection.PgConnection) => Effect.Effect<void>
 ): Effect.Effect<void> => {
   const abandonDead = Effect.gen(function* () {
     const asked = [...overdue]

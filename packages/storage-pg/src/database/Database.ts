@@ -7,11 +7,11 @@ import { inRealTime } from "../connection/inRealTime.ts"
 import * as Pooler from "../connection/Pooler.ts"
 import * as Pools from "../connection/Pools.ts"
 import type { Rows } from "../connection/Send.ts"
-import type { Run as SessionRun } from "../connection/Session.ts"
+import type { RunStatement as SessionRun } from "../connection/Session.ts"
 import { type Engine, isLost, isWithoutTables, refused, unavailable } from "../connection/StatementRefused.ts"
 import * as DatabaseSchema from "../migrations/Schema.ts"
 
-type Run = (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
+type RunStatement = (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
 
 /** Runs an action for the current place of a database, with the settings for connecting to it. */
 export type AtPlace<E> = (connection: PgConnection.Config) => Effect.Effect<void, E, Scope.Scope>
@@ -28,9 +28,9 @@ export interface Database {
   /** How long a statement may take, and how long a call may wait for it, in milliseconds. */
   readonly call_ms: number
   /** Runs a read-only statement. Several statements share a connection. */
-  readonly read: Run
+  readonly read: RunStatement
   /** Runs a statement on a connection of its own. */
-  readonly write: Run
+  readonly write: RunStatement
 }
 
 /** A database that can move, with a hook for actions that must run at its current place. */
@@ -50,7 +50,7 @@ export interface Site {
 }
 
 /** The pools at the database's current place. */
-interface Current {
+interface CurrentEndpoint {
   readonly url: Redacted.Redacted<string>
   readonly engine: Engine
   readonly connection: PgConnection.Config
@@ -67,9 +67,9 @@ const suspectEveryMs = 1_000
 
 /** The current place of a database, and what to do if the database may have moved. */
 interface Following extends Pick<PlacedDatabase, "atEachPlace"> {
-  readonly current: () => Current
+  readonly current: () => CurrentEndpoint
   /** Searches for the database, unless it was already found again after these pools were used. */
-  readonly follow: (used: Current) => Effect.Effect<void, Storage.StorageUnavailable>
+  readonly follow: (used: CurrentEndpoint) => Effect.Effect<void, Storage.StorageUnavailable>
   /** Searches for the database at its other place, because it may have moved if its place does not respond. */
   readonly suspectMove: () => void
 }
@@ -91,14 +91,17 @@ const followSite = Effect.fnUntraced(function* (
     return { url, engine, connection: yield* Pools.connectionOf(at, engine), pools, scope: own }
   })
   // Uses a scope of its own, because a failed attempt must leave nothing behind for the next attempt.
-  const useAt = Effect.fnUntraced(function* <E>(action: AtPlace<E>, endpoint: Current): Effect.fn.Return<void, E> {
+  const useAt = Effect.fnUntraced(function* <E>(
+    action: AtPlace<E>,
+    endpoint: CurrentEndpoint
+  ): Effect.fn.Return<void, E> {
     const own = yield* Scope.fork(endpoint.scope)
     yield* Effect.onError(Scope.provide(action(endpoint.connection), own), (cause) =>
       Scope.close(own, Exit.failCause(cause))
     )
   })
 
-  let current: Current = yield* openAt(yield* find)
+  let current: CurrentEndpoint = yield* openAt(yield* find)
 
   const failOver = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
     const left = current
@@ -157,7 +160,7 @@ export const make = Effect.fnUntraced(function* (
   const { atEachPlace, current, follow, suspectMove } = yield* followSite(options, site)
 
   const statement =
-    (access: "read" | "write", retries: number): Run =>
+    (access: "read" | "write", retries: number): RunStatement =>
     (sql, params) =>
       Effect.suspend(() => {
         const used = current()

@@ -60,7 +60,7 @@ const whats = Columns.rowsReader(
 
 const surviving = kinds.all.filter(({ survives_reset }) => survives_reset).map(({ name }) => name)
 
-type Erased = Effect.Effect<Storage.Erased, Storage.StorageUnavailable>
+type Erasing = Effect.Effect<Storage.Erased, Storage.StorageUnavailable>
 type Of<What extends Storage.Erasure["what"]> = Extract<Storage.Erasure, { readonly what: What }>
 
 const sumByKind = (rows: ReadonlyArray<typeof KindRow.Type>): Storage.Erased["records"] => {
@@ -86,7 +86,7 @@ const inBatches = Effect.fnUntraced(function* <A>(
   return batches
 })
 
-const eraseRecords = (database: Database, { workspace_id, kind, created_before, limit }: Of<"records">): Erased => {
+const eraseRecords = (database: Database, { workspace_id, kind, created_before, limit }: Of<"records">): Erasing => {
   const filter = { of_workspace: workspace_id, of_kind: kind, before: created_before }
   return inBatches(
     limit,
@@ -101,7 +101,7 @@ const eraseRecords = (database: Database, { workspace_id, kind, created_before, 
   ).pipe(Effect.map((batches) => ({ records: sumByKind(batches.flat()), events: 0, jobs: 0 })))
 }
 
-const eraseChildren = (database: Database, { workspace_id, kind, parent, versions }: Of<"children">): Erased => {
+const eraseChildren = (database: Database, { workspace_id, kind, parent, versions }: Of<"children">): Erasing => {
   const filter = { of_workspace: workspace_id, of_kind: kind, of_parent: parent, only_older: versions === "older" }
   return inBatches(
     Number.POSITIVE_INFINITY,
@@ -116,7 +116,7 @@ const eraseChildren = (database: Database, { workspace_id, kind, parent, version
 
 const sum = (counts: ReadonlyArray<number>): number => counts.reduce((total, count) => total + count, 0)
 
-const eraseEvents = (database: Database, { workspace_id, occurred_before, limit }: Of<"events">): Erased =>
+const eraseEvents = (database: Database, { workspace_id, occurred_before, limit }: Of<"events">): Erasing =>
   inBatches(
     limit,
     (batchLimit) => {

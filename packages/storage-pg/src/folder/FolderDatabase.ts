@@ -5,7 +5,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { defaultSchema } from "../connection/Address.ts"
 import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
-import type { Run } from "../connection/Session.ts"
+import type { RunStatement } from "../connection/Session.ts"
 import { refused, stateOf, unavailable } from "../connection/StatementRefused.ts"
 import type { PlacedDatabase } from "../database/Database.ts"
 import * as PlainSchema from "../migrations/PlainSchema.ts"
@@ -43,15 +43,15 @@ const prepare = Effect.fnUntraced(function* (folder: string) {
   }
 })
 
-interface Opened {
-  readonly run: Run
+interface OpenedDatabase {
+  readonly run: RunStatement
   readonly failure: PgliteServer.PgliteServer["failure"]
 }
 
 /** Opens the database and migrates it to the newest schema. */
 const opened = Effect.fnUntraced(function* (
   folder: string
-): Effect.fn.Return<Opened, DatabaseRefused | SqlError, Scope.Scope> {
+): Effect.fn.Return<OpenedDatabase, DatabaseRefused | SqlError, Scope.Scope> {
   const path = join(folder, "database")
   const unfinished = join(folder, "database.unfinished")
   // If a process died while it was creating the database, nothing was stored there, so start over.

@@ -61,7 +61,7 @@ const processOf = (number: number): { readonly started: string; readonly isRunni
 }
 
 /** Whether a process exists on this machine, even another user's process. */
-const exists = (number: number): boolean => {
+const isRunning = (number: number): boolean => {
   try {
     return kill(number, 0)
   } catch (error) {
@@ -72,7 +72,7 @@ const exists = (number: number): boolean => {
 /** Whether an owner may still be using the folder. If the owner is on another machine, that cannot be known. */
 const mayRun = (owner: Owner): boolean => {
   if (owner.host !== hostname()) return true
-  if (!exists(owner.pid)) return false
+  if (!isRunning(owner.pid)) return false
   const found = processOf(owner.pid)
   return found === null || owner.started === null || (found.started === owner.started && found.isRunning)
 }
@@ -99,7 +99,7 @@ const inUse = (folder: string, number: number, owner: Owner): DatabaseRefused =>
 }
 
 /** Creates a file together with its content. Returns false if the name already exists. */
-const create = (file: string, temporary: string): boolean => {
+const hasCreated = (file: string, temporary: string): boolean => {
   try {
     linkSync(temporary, file)
     return true
@@ -115,7 +115,7 @@ const take = (folder: string, temporary: string): number | DatabaseRefused | nul
   const owner = ownerIn(folder, last)
   if (owner !== null && mayRun(owner)) return inUse(folder, last, owner)
   const number = last + 1
-  if (!create(fileOf(folder, number), temporary)) return null
+  if (!hasCreated(fileOf(folder, number), temporary)) return null
   // Since the search, other processes may have taken and released this number and the next one.
   if (lastIn(folder) !== number) {
     rmSync(fileOf(folder, number), { force: true })

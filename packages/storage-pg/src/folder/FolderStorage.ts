@@ -8,7 +8,7 @@ import * as FolderDatabase from "./FolderDatabase.ts"
 import { folderRefused } from "./FolderRefused.ts"
 
 /** A storage backend in a folder, and the database under it. */
-interface Opened {
+interface OpenedFolder {
   readonly storage: Storage.Storage["Service"]
   readonly database: PlacedDatabase
 }
@@ -16,7 +16,7 @@ interface Opened {
 /** Opens the storage in a folder until the scope closes. */
 export const open = Effect.fnUntraced(function* (
   folder: string
-): Effect.fn.Return<Opened, DatabaseRefused, Scope.Scope> {
+): Effect.fn.Return<OpenedFolder, DatabaseRefused, Scope.Scope> {
   const database = yield* FolderDatabase.open(folder)
   const storage = yield* Effect.mapError(storageOn(database, { listen: () => Effect.void, writers: 1 }), () =>
     failed(folder)

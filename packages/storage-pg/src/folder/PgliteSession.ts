@@ -1,7 +1,7 @@
 import { type PgConnection, PgProtocol, PgTypes } from "@effect/sql-pg"
 import { Effect, Result } from "effect"
 import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
-import type { Run } from "../connection/Session.ts"
+import type { RunStatement } from "../connection/Session.ts"
 import { wireTypes } from "../rows/wireTypes.ts"
 
 /*
@@ -20,7 +20,7 @@ export interface Pglite {
 /** The only session of a PGlite database. */
 export interface Session {
   /** Runs a statement immediately. */
-  readonly run: Run
+  readonly run: RunStatement
   /** Returns the payloads that were sent to the session's channels since the last call. */
   readonly takeNotifications: () => ReadonlyArray<string>
 }

@@ -1,7 +1,7 @@
 import { Supervise } from "@quotewire/core"
 import { Effect, Queue, Schema, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Run } from "../connection/Session.ts"
+import type { RunStatement } from "../connection/Session.ts"
 import { someRowsReader } from "../rows/Columns.ts"
 
 /*
@@ -25,7 +25,9 @@ const ofSchema = "where schemaname = 'quotewire'"
 const readNames = someRowsReader(Schema.Struct({ names: Schema.String }))
 
 /** Creates a function to call after each write. It does the maintenance between writes. */
-export const make = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<() => void, SqlError, Scope.Scope> {
+export const make = Effect.fnUntraced(function* (
+  run: RunStatement
+): Effect.fn.Return<() => void, SqlError, Scope.Scope> {
   const endOf = Effect.map(run(logEnd), ({ rows }) => readEnd(rows)[0].at)
   const [{ names }] = readNames((yield* run(`${tableNames} ${ofSchema}`)).rows)
   const wake = yield* Queue.sliding<void>(1)

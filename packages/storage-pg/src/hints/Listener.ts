@@ -56,7 +56,7 @@ const kinds = Columns.texts(Schema.Array(Schema.String)).one(Job.jobKinds)
 const dueRows = Columns.rowsReader(Schema.Struct({ place: Schema.Int, next_due_at: Schema.NullOr(Schema.Int) }))
 
 /** A connection that listens for announcements. */
-interface Listening {
+interface ListeningSession {
   readonly session: PgConnection.PgConnection
   /** Starts to pass on the announcements for a subscriber. The channel stays open until the connection closes. */
   readonly subscribe: (subscriber: Subscriber) => Effect.Effect<void, SqlError>
@@ -66,7 +66,7 @@ interface Listening {
 
 const open = Effect.fnUntraced(function* (
   config: PgConnection.Config
-): Effect.fn.Return<Listening, SqlError, Scope.Scope> {
+): Effect.fn.Return<ListeningSession, SqlError, Scope.Scope> {
   const connected = yield* Scope.make()
   const listening = yield* Scope.make()
   // Closes the connection before the listening stops, because a dead connection cannot be asked to stop listening.
@@ -88,7 +88,7 @@ const open = Effect.fnUntraced(function* (
 })
 
 /** Asks when the next job of each schema is due. */
-const askNextDue = Effect.fnUntraced(function* ({ session }: Listening, listeners: ReadonlyArray<Subscriber>) {
+const askNextDue = Effect.fnUntraced(function* ({ session }: ListeningSession, listeners: ReadonlyArray<Subscriber>) {
   for (const subscribers of Arr.chunksOf(listeners, maxAsked)) {
     const statement = subscribers.map(({ schema }, place) => nextDue(place, schema)).join(" union all ")
     const { rows } = yield* Effect.timeout(session.query(statement, [kinds]), answerMs)
@@ -100,7 +100,7 @@ const askNextDue = Effect.fnUntraced(function* ({ session }: Listening, listener
 })
 
 /** Beats regularly until the server no longer responds. */
-const beat = (listening: Listening, subscribers: ReadonlySet<Subscriber>) => {
+const beat = (listening: ListeningSession, subscribers: ReadonlySet<Subscriber>) => {
   const doubt = Effect.sync(() => {
     for (const subscriber of subscribers) subscriber.listens(false)
   })
@@ -125,9 +125,9 @@ const serve = Effect.fnUntraced(function* (
   // Uses a scope of its own. A lost connection is closed immediately; a live one is closed together with the outer
   // scope.
   const first = yield* Scope.fork(yield* Effect.scope)
-  let current: Listening | null = yield* Scope.provide(open(config), first)
+  let current: ListeningSession | null = yield* Scope.provide(open(config), first)
 
-  const untilLost = (listening: Listening) =>
+  const untilLost = (listening: ListeningSession) =>
     Effect.raceFirst(listening.lost, Effect.ignore(beat(listening, subscribers))).pipe(
       Effect.ensuring(
         Effect.sync(() => {

@@ -2,7 +2,7 @@ import { Effect, type Redacted, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { cellRefused, type DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
-import { type Run, using } from "../connection/Session.ts"
+import { type RunStatement, using } from "../connection/Session.ts"
 import type { Engine } from "../connection/StatementRefused.ts"
 import * as Columns from "../rows/Columns.ts"
 import * as DatabaseSchema from "./Schema.ts"
@@ -15,17 +15,17 @@ const readFound = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }
 const readStates = Columns.rowsReader(Schema.Struct({ state: Schema.String }))
 
 /** Runs a statement that returns one row with a boolean column `found`, and returns its value. */
-export const finds = (run: Run, sql: string): Effect.Effect<boolean, SqlError> =>
+export const finds = (run: RunStatement, sql: string): Effect.Effect<boolean, SqlError> =>
   Effect.map(run(sql), ({ rows }) => readFound(rows)[0].found)
 
 const installed = "select exists (select from pg_extension where extname = 'citus') as found"
 const distributed = "select exists (select from pg_dist_schema where schemaid = to_regnamespace('quotewire')) as found"
 
 /** Whether the Citus extension is installed. */
-export const hasCitus = (run: Run): Effect.Effect<boolean, SqlError> => finds(run, installed)
+export const hasCitus = (run: RunStatement): Effect.Effect<boolean, SqlError> => finds(run, installed)
 
 /** Whether Citus has distributed the schema. */
-export const isDistributed = (run: Run): Effect.Effect<boolean, SqlError> =>
+export const isDistributed = (run: RunStatement): Effect.Effect<boolean, SqlError> =>
   Effect.gen(function* () {
     return (yield* hasCitus(run)) && (yield* finds(run, distributed))
   })
@@ -33,7 +33,7 @@ export const isDistributed = (run: Run): Effect.Effect<boolean, SqlError> =>
 const hasPlace = "select to_regclass('quotewire.place') is not null as found"
 
 /** The state that a move recorded for the schema (`place_table.sql`); null if the schema has never moved. */
-const stateOfMove = Effect.fnUntraced(function* (run: Run) {
+const stateOfMove = Effect.fnUntraced(function* (run: RunStatement) {
   if (!(yield* finds(run, hasPlace))) return null
   const [row] = readStates((yield* run("select state from quotewire.place")).rows)
   return row?.state ?? null
@@ -57,7 +57,9 @@ export const find = (options: DatabaseOptions): Effect.Effect<Redacted.Redacted<
   )
 
 /** The engine is always plain PostgreSQL. Fails if Citus has distributed the schema. */
-export const engineOf = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Engine, SqlError | DatabaseRefused> {
+export const engineOf = Effect.fnUntraced(function* (
+  run: RunStatement
+): Effect.fn.Return<Engine, SqlError | DatabaseRefused> {
   return (yield* isDistributed(run)) ? yield* onCitus : "postgresql"
 })
 

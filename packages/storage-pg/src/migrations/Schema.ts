@@ -3,7 +3,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { DatabaseRefused, migrationRefusalOf } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
-import { type Run, using } from "../connection/Session.ts"
+import { type RunStatement, using } from "../connection/Session.ts"
 import type { Engine } from "../connection/StatementRefused.ts"
 import * as Columns from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
@@ -34,14 +34,14 @@ const readStatusRow = Columns.someRowsReader(Schema.Struct({ found: Schema.Int, 
 /** The statement that reads which migrations a database has run. The schema must exist. */
 export const statusStatement = query("schema_status")
 
-/** Reads the response to `statusStatement`. `known` are the migrations that this program knows. */
-export const readStatus = (rows: unknown, known: ReadonlyArray<Migration>): SchemaStatus => {
+/** Reads the response to `statusStatement`. `migrations` are the migrations that this program knows. */
+export const readStatus = (rows: unknown, migrations: ReadonlyArray<Migration>): SchemaStatus => {
   const [{ found, serves_from }] = readStatusRow(rows)
-  const pending = known.slice(found)
+  const pending = migrations.slice(found)
   return {
     found,
     serves_from,
-    known: known.length,
+    known: migrations.length,
     pending: pending.map(({ name }) => name),
     excludes_older: found > 0 && pending.some((migration) => migration.serves_from > found)
   }
@@ -63,7 +63,7 @@ export const incompatibility = ({ found, serves_from, known }: SchemaStatus): Da
 const exists = "select to_regclass('quotewire.migration') is not null as found"
 const readExists = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
 
-const statusOn = Effect.fnUntraced(function* (run: Run) {
+const statusOn = Effect.fnUntraced(function* (run: RunStatement) {
   const [{ found }] = readExists((yield* run(exists)).rows)
   const rows = found ? (yield* run(statusStatement)).rows : [{ found: 0, serves_from: 0 }]
   return readStatus(rows, yield* KnownMigrations)
@@ -75,8 +75,8 @@ export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, Da
 
 /** Determines which engine manages a schema. Fails if this program cannot use the schema. */
 export const examineOn = Effect.fnUntraced(function* (
-  run: Run,
-  engineOf: (run: Run) => Effect.Effect<Engine, SqlError | DatabaseRefused>
+  run: RunStatement,
+  engineOf: (run: RunStatement) => Effect.Effect<Engine, SqlError | DatabaseRefused>
 ): Effect.fn.Return<Engine, SqlError | DatabaseRefused> {
   const refusal = incompatibility(yield* statusOn(run))
   return refusal === null ? yield* engineOf(run) : yield* refusal
@@ -85,7 +85,7 @@ export const examineOn = Effect.fnUntraced(function* (
 /** Like `examineOn`, on a separate connection. */
 export const examine = (
   options: DatabaseOptions,
-  engineOf: (run: Run) => Effect.Effect<Engine, SqlError | DatabaseRefused>
+  engineOf: (run: RunStatement) => Effect.Effect<Engine, SqlError | DatabaseRefused>
 ): Effect.Effect<Engine, DatabaseRefused> => using(options, (run) => examineOn(run, engineOf))
 
 // Lets only one host migrate at a time. The number is arbitrary; nothing else uses this lock.
@@ -98,7 +98,7 @@ const migrationTable = statements("migration_table.sql")
 const shortLockTimeout = "set local lock_timeout = '500ms'"
 const retries = { schedule: Schedule.spaced("500 millis"), times: 29 }
 
-const apply = Effect.fnUntraced(function* (run: Run, migration: Migration) {
+const apply = Effect.fnUntraced(function* (run: RunStatement, migration: Migration) {
   for (const statement of migration.statements) yield* run(statement, [], false)
   yield* run("insert into quotewire.migration (number, name, serves_from) values ($1, $2, $3)", [
     migration.number,
@@ -116,10 +116,10 @@ export const moving = new DatabaseRefused({
 
 /** Additional steps of a migration, which run in its transaction. */
 export interface Steps {
-  readonly begin: (run: Run) => Effect.Effect<void, SqlError>
+  readonly begin: (run: RunStatement) => Effect.Effect<void, SqlError>
   /** Fails if the schema must not be migrated. */
-  readonly check: (run: Run) => Effect.Effect<void, SqlError | DatabaseRefused>
-  readonly end: (run: Run, isNew: boolean) => Effect.Effect<void, SqlError>
+  readonly check: (run: RunStatement) => Effect.Effect<void, SqlError | DatabaseRefused>
+  readonly end: (run: RunStatement, isNew: boolean) => Effect.Effect<void, SqlError>
 }
 
 /** How to migrate. */
@@ -131,7 +131,7 @@ export interface MigrateOptions {
 /** Runs the pending migrations in one transaction. After a failure or a dry run, the schema is unchanged. */
 export const migrateOn = Effect.fnUntraced(function* (
   options: DatabaseOptions,
-  run: Run,
+  run: RunStatement,
   { begin, check, end }: Steps,
   { dry_run = false }: MigrateOptions = {}
 ) {

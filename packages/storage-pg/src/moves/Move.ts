@@ -48,7 +48,7 @@ export interface Move {
 }
 
 /** One end of a move, with an open connection that a command uses. */
-export interface Connected {
+export interface ConnectedEnd {
   readonly schema: string | undefined
   readonly session: Session.Session
   /** Runs a step. Turns a failure into one sentence. */
@@ -60,7 +60,10 @@ export interface Connected {
 const running = refused("Another command is moving this cell: wait for that command, or stop it.")
 
 /** Connects to one end and locks it. Statements on the connection have no time limit, and commits are durable. */
-export const connect = (end: End, options: DatabaseOptions): Effect.Effect<Connected, DatabaseRefused, Scope.Scope> =>
+export const connect = (
+  end: End,
+  options: DatabaseOptions
+): Effect.Effect<ConnectedEnd, DatabaseRefused, Scope.Scope> =>
   Effect.gen(function* () {
     const session = yield* Session.open(options)
     for (const setting of ["statement_timeout = 0", "synchronous_commit = on"]) {
@@ -70,7 +73,7 @@ export const connect = (end: End, options: DatabaseOptions): Effect.Effect<Conne
     yield* Effect.flatMap(lockEnd(session, end, options.schema), (isLocked) =>
       isLocked ? Effect.void : Effect.fail(running)
     ).pipe(Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 10, while: (error) => error === running }))
-    const connected: Connected = {
+    const connected: ConnectedEnd = {
       schema: options.schema,
       session,
       step: (step) => Effect.catchTag(step(session), "SqlError", (error) => Effect.fail(refusalAt(end, options, error)))

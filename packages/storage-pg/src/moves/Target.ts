@@ -27,7 +27,7 @@ const Copied = Schema.Struct({
   needed_slots: Schema.Array(Schema.String)
 })
 /** The progress of the copy, and the slots in the old database that it needs. */
-export type Copied = typeof Copied.Type
+export type CopyProgress = typeof Copied.Type
 
 const arriveQuery = query("moves/arrive")
 const arrivedQuery = query("moves/arrived")
@@ -104,7 +104,7 @@ export const copySlotNames = ({ run }: Session, moveId: string): Effect.Effect<s
   Effect.map(run(copySlotNamesQuery, [nameOf(moveId)]), ({ rows }) => readCopySlotNames(rows)[0].names)
 
 /** Reads the progress of the copy; null if there is no subscription. */
-export const copied = ({ run }: Session, moveId: string): Effect.Effect<Copied | null, SqlError> =>
+export const copied = ({ run }: Session, moveId: string): Effect.Effect<CopyProgress | null, SqlError> =>
   Effect.map(run(copiedQuery, [nameOf(moveId)]), ({ rows }) => readCopied(rows)[0] ?? null)
 
 /** Collects statistics for the query planner, because statistics are not replicated. */

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
-import type { Connected, Progress } from "./Move.ts"
+import type { ConnectedEnd, Progress } from "./Move.ts"
 import { refused } from "./MoveRefused.ts"
 import { tableBytes } from "./Replication.ts"
 import * as Source from "./Source.ts"
@@ -30,7 +30,7 @@ const slotIsLost = refused(
 )
 
 /** Reads the copy's progress and lag. Fails if the subscription or the move's slot is gone. */
-const readState = Effect.fnUntraced(function* (source: Connected, target: Connected, moveId: string) {
+const readState = Effect.fnUntraced(function* (source: ConnectedEnd, target: ConnectedEnd, moveId: string) {
   const copied = yield* target.step((session) => Target.copied(session, moveId))
   const lag = yield* source.step((session) => Source.lag(session, moveId, copied?.needed_slots ?? []))
   if (lag?.is_lost) return yield* slotIsLost
@@ -43,8 +43,8 @@ const readState = Effect.fnUntraced(function* (source: Connected, target: Connec
 
 /** The progress of the copy, or of the replication that follows it. */
 const progressOf = Effect.fnUntraced(function* (
-  source: Connected,
-  target: Connected,
+  source: ConnectedEnd,
+  target: ConnectedEnd,
   { lag_bytes, tables_left }: { readonly lag_bytes: number; readonly tables_left: number }
 ): Effect.fn.Return<Progress, DatabaseRefused> {
   if (tables_left === 0) return { step: "following", lag_bytes }
@@ -73,8 +73,8 @@ const isFurther = (now: Reached, best: Reached): boolean =>
  * slot is no longer needed. If the new server crashes in between, the table waits for a slot that does not exist.
  */
 export const catchUp = Effect.fnUntraced(function* (
-  source: Connected,
-  target: Connected,
+  source: ConnectedEnd,
+  target: ConnectedEnd,
   moveId: string,
   report: (progress: Progress) => Effect.Effect<void>
 ): Effect.fn.Return<boolean, DatabaseRefused> {

@@ -1,7 +1,7 @@
 import { Monotonic } from "@quotewire/core"
 import { Effect } from "effect"
 import type { DatabaseRefused } from "../connection/DatabaseRefused.ts"
-import type { Connected, Progress } from "./Move.ts"
+import type { ConnectedEnd, Progress } from "./Move.ts"
 import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
 
@@ -16,7 +16,7 @@ const pollMs = 5
  * Waits until the mark, and therefore everything before it, has arrived at the target. Returns false if that takes too
  * long.
  */
-const awaitArrival = Effect.fnUntraced(function* (target: Connected, mark: string) {
+const awaitArrival = Effect.fnUntraced(function* (target: ConnectedEnd, mark: string) {
   const untilMs = (yield* Monotonic.millis) + arrivalMs
   while ((yield* Monotonic.millis) < untilMs) {
     if (yield* target.step((session) => Target.hasArrived(session, mark))) return true
@@ -30,8 +30,8 @@ const awaitArrival = Effect.fnUntraced(function* (target: Connected, mark: strin
  * releases the cell and returns false. The cutover can then be retried.
  */
 export const tryCutover = Effect.fnUntraced(function* (
-  source: Connected,
-  target: Connected,
+  source: ConnectedEnd,
+  target: ConnectedEnd,
   report: (progress: Progress) => Effect.Effect<void>
 ): Effect.fn.Return<boolean, DatabaseRefused> {
   const isBlocked = yield* source.step(Source.blockVacuum)

@@ -87,5 +87,5 @@ const returnToOld = Effect.fnUntraced(function* ({
 })
 
 /** Ends a move if one end is lost. Fails if the database at that end still responds. */
-export const endWithout = (lost: End, move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
-  inRealTime(lost === "old" ? continueAtNew(move) : returnToOld(move))
+export const endWithout = (lostEnd: End, move: Move): Effect.Effect<Outcome, DatabaseRefused> =>
+  inRealTime(lostEnd === "old" ? continueAtNew(move) : returnToOld(move))

@@ -7,7 +7,7 @@ import { migrateTarget } from "../places/PlacedSchema.ts"
 import { someRowsReader } from "../rows/Columns.ts"
 import { catchUp } from "./copy.ts"
 import { tryCutover } from "./cutover.ts"
-import { type Connected, connect, type Move } from "./Move.ts"
+import { type ConnectedEnd, connect, type Move } from "./Move.ts"
 import { refused } from "./MoveRefused.ts"
 import { unmet } from "./preconditions.ts"
 import * as Source from "./Source.ts"
@@ -29,17 +29,17 @@ const readId = someRowsReader(Schema.Struct({ id: Schema.String }))
 const newId = "select replace(gen_random_uuid()::text, '-', '') as id"
 
 /** A move with open connections to both ends. */
-interface Ends extends Move {
-  readonly source: Connected
-  readonly target: Connected
+interface MoveEnds extends Move {
+  readonly source: ConnectedEnd
+  readonly target: ConnectedEnd
 }
 
-const placeOf = ({ step }: Connected) => step(({ run }) => Place.read(run))
+const placeOf = ({ step }: ConnectedEnd) => step(({ run }) => Place.read(run))
 
 const notHere = refused("The cell is not at its url: set url to the address of the database that the cell is in.")
 
 /** Lists why a move cannot begin; empty if it can. */
-const unmetBy = Effect.fnUntraced(function* ({ from, source, target }: Ends) {
+const unmetBy = Effect.fnUntraced(function* ({ from, source, target }: MoveEnds) {
   const { state } = yield* placeOf(source)
   if (state === "left" || state === "arriving") return yield* notHere
   // A stopped move is resumed even if the preconditions are no longer met.
@@ -57,7 +57,7 @@ const otherRelease = refused(
 )
 
 /** Begins the move, unless it has already begun. Returns the move's ID and the cell's epoch, which counts its moves. */
-const begin = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
+const begin = Effect.fnUntraced(function* (ends: MoveEnds, place: Place.Place) {
   if (place.state === "leaving" && place.move_id !== null) {
     // Resuming requires that both places have this program's schema version.
     if (DatabaseSchema.incompatibility(yield* DatabaseSchema.status(ends.from)) !== null) return yield* otherRelease
@@ -81,7 +81,7 @@ const copyKeepsFailing = refused(
 )
 
 /** Subscribes the new database, and waits until it has caught up. Returns false if the copy was lost. */
-const copy = Effect.fnUntraced(function* ({ from, onProgress, source, target }: Ends, moveId: string) {
+const copy = Effect.fnUntraced(function* ({ from, onProgress, source, target }: MoveEnds, moveId: string) {
   const isSubscribed = yield* target.step((session) => Target.isSubscribed(session, moveId))
   if (!(yield* source.step((session) => Source.publish(session, moveId, isSubscribed)))) return yield* slotIsGone
   yield* onProgress({ step: "published" })
@@ -95,7 +95,7 @@ const copy = Effect.fnUntraced(function* ({ from, onProgress, source, target }: 
 })
 
 /** Copies the cell, waits until the copy has caught up with later changes, and cuts over. */
-const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Place) {
+const copyAndCutOver = Effect.fnUntraced(function* (ends: MoveEnds, place: Place.Place) {
   const { onProgress, source, target, to } = ends
   const { epoch, move_id } = yield* begin(ends, place)
   yield* onProgress({ step: "begun" })
@@ -124,7 +124,7 @@ const copyAndCutOver = Effect.fnUntraced(function* (ends: Ends, place: Place.Pla
 })
 
 /** Cleans up at both ends after the cutover. */
-const finish = Effect.fnUntraced(function* ({ onProgress, source, target }: Ends, moveId: string) {
+const finish = Effect.fnUntraced(function* ({ onProgress, source, target }: MoveEnds, moveId: string) {
   yield* target.step((session) => Target.settle(session, moveId))
   yield* onProgress({ step: "settled" })
   yield* target.step((session) => Target.unsubscribe(session, moveId))
@@ -137,7 +137,7 @@ const finish = Effect.fnUntraced(function* ({ onProgress, source, target }: Ends
 const both = Effect.fnUntraced(function* (move: Move) {
   const source = yield* connect("old", move.from)
   const target = yield* connect("new", move.to)
-  const ends: Ends = { ...move, source, target }
+  const ends: MoveEnds = { ...move, source, target }
   return ends
 })
 

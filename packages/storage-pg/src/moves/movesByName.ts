@@ -84,10 +84,10 @@ export const undoMove = (
 export const endMoveWithout = (
   cells: Cells,
   name: string,
-  lost: MoveRefused.End,
+  end: MoveRefused.End,
   options: MoveOptions = {}
 ): Effect.Effect<moves.Outcome, DatabaseRefused> =>
   cellOf(cells, name).pipe(
     Effect.flatMap((cell) => moveOf(cell, options)),
-    Effect.flatMap((unfinished) => lostEnd.endWithout(lost, unfinished))
+    Effect.flatMap((unfinished) => lostEnd.endWithout(end, unfinished))
   )

@@ -18,7 +18,7 @@ export interface Options extends DatabaseOptions {
 }
 
 /** An open database and the storage that uses it. */
-export interface Opened {
+export interface OpenedStorage {
   readonly storage: Storage.Storage["Service"]
   readonly database: Database.PlacedDatabase
 }
@@ -31,7 +31,7 @@ const make = Effect.fnUntraced(function* (options: Options, site: Database.Site,
 })
 
 /** Opens a database that does not move, until the scope closes. Turns any failure into one sentence. */
-export const open = (options: Options): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
+export const open = (options: Options): Effect.Effect<OpenedStorage, DatabaseRefused, Scope.Scope> =>
   openAt(options, { find: PlainSchema.find(options), engineOf: PlainSchema.engineOf, can_move: false })
 
 /** Like `open`, but the database can move, and its listening connection can be shared with other schemas. */
@@ -39,7 +39,7 @@ export const openAt = (
   options: Options,
   site: Database.Site,
   shared: Listener.Listen | null = null
-): Effect.Effect<Opened, DatabaseRefused, Scope.Scope> =>
+): Effect.Effect<OpenedStorage, DatabaseRefused, Scope.Scope> =>
   inRealTime(make(options, site, shared)).pipe(
     Effect.catchTags({
       SqlError: (error) => Effect.fail(refusalOf(options, error)),

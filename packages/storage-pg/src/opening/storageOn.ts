@@ -58,7 +58,7 @@ export const storageOn: (
     const commit = yield* ChangeWriter.make(database, { queues: means.writers, stored })
     // Whether this host claims jobs. If so, it claims released jobs again by itself, and other hosts hear of them only
     // when it stops. Otherwise a job that fails would go from host to host without a pause.
-    let works = false
+    let hasWorked = false
     const released = new Set<Ids.WorkspaceId>()
     yield* Effect.addFinalizer(() => Effect.sync(() => announce([...released].map(aboutJobs))))
     const claim = yield* Claimer.make(makeClaim(database), due)
@@ -76,7 +76,7 @@ export const storageOn: (
         ),
       claim: (query) => {
         if (query.workspace_id === undefined) {
-          works = true
+          hasWorked = true
           released.clear()
         }
         return claim(query)
@@ -85,7 +85,7 @@ export const storageOn: (
         Effect.map(release(leases), () => {
           due.hint()
           const workspaces = new Set(leases.map(({ workspace_id }) => workspace_id))
-          if (!works) announce([...workspaces].map(aboutJobs))
+          if (!hasWorked) announce([...workspaces].map(aboutJobs))
           else for (const workspace_id of workspaces) released.add(workspace_id)
         }),
       erase: (erasure) => {

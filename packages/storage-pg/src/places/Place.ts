@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { defaultSchema } from "../connection/Address.ts"
-import type { Run } from "../connection/Session.ts"
+import type { RunStatement } from "../connection/Session.ts"
 import { rowsReader, someRowsReader } from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
 
@@ -35,7 +35,7 @@ const found = query("places/found")
 const placeQuery = query("places/place")
 
 /** Reads the state of a place. */
-export const read = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Place, SqlError> {
+export const read = Effect.fnUntraced(function* (run: RunStatement): Effect.fn.Return<Place, SqlError> {
   const [{ has_place, has_tables }] = readFound((yield* run(found)).rows)
   const [row] = has_place ? readPlaces((yield* run(placeQuery)).rows) : []
   if (row !== undefined) return row
@@ -45,7 +45,7 @@ export const read = Effect.fnUntraced(function* (run: Run): Effect.fn.Return<Pla
 const placeTable = statements("place_table.sql")
 
 /** Creates the `place` table and the table of move marks if they do not exist. */
-export const makePlaceTable = (run: Run): Effect.Effect<void, SqlError> =>
+export const makePlaceTable = (run: RunStatement): Effect.Effect<void, SqlError> =>
   Effect.forEach(placeTable, (statement) => run(statement), { discard: true })
 
 /** The schema name under which the tables are kept while a cell is held and until its move is finished. */

@@ -22,7 +22,7 @@ export interface MovableOptions extends Opening.Options, LivePlace.MovableOption
 export const open = (
   options: MovableOptions,
   listen: Listen | null = null
-): Effect.Effect<Opening.Opened, DatabaseRefused, Scope.Scope> => {
+): Effect.Effect<Opening.OpenedStorage, DatabaseRefused, Scope.Scope> => {
   const can_move = options.moves_to !== undefined
   return Opening.openAt(options, { find: LivePlace.find(options), engineOf: Citus.usableEngine, can_move }, listen)
 }

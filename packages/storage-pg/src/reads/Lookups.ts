@@ -17,11 +17,11 @@ export interface Children extends Pick<Page.RecordQuery, "workspace_id" | "kind"
   readonly most: number
 }
 
-type Wanted = Key | Children
-type Found = ReadonlyArray<Change.StoredRecord>
+type Lookup = Key | Children
+type LookupResult = ReadonlyArray<Change.StoredRecord>
 
 /** Looks up one key, which finds at most one record, or the records of a parent, in ID order. */
-export type LookUp = Batcher.Batcher<Wanted, Found, Storage.StorageUnavailable>
+export type LookUp = Batcher.Batcher<Lookup, LookupResult, Storage.StorageUnavailable>
 
 const readOne = `select ${recordColumnList} from quotewire.record where workspace_id = $1 and kind = $2 and id = $3`
 const readMany = query("look_up", { record_columns: recordColumnList })
@@ -39,12 +39,12 @@ const childrenColumns = {
   most: Columns.int4(Schema.Int)
 }
 
-const isKey = (wanted: Wanted): wanted is Key => "id" in wanted
+const isKey = (lookup: Lookup): lookup is Key => "id" in lookup
 
-const nameOf = (wanted: Wanted): string =>
-  isKey(wanted)
-    ? [wanted.workspace_id, wanted.kind, wanted.id].join(" ")
-    : [wanted.workspace_id, wanted.kind, wanted.parent, wanted.after, wanted.most].join("\n")
+const nameOf = (lookup: Lookup): string =>
+  isKey(lookup)
+    ? [lookup.workspace_id, lookup.kind, lookup.id].join(" ")
+    : [lookup.workspace_id, lookup.kind, lookup.parent, lookup.after, lookup.most].join("\n")
 
 const maxBatch = 200
 const maxWaiting = 5_000
@@ -54,15 +54,15 @@ const maxBatchBytes = 4_000_000
 const recordBytes = 4_000
 const pageBytes = 80_000
 
-const bytesOf = (wanted: Wanted): number =>
-  isKey(wanted) ? recordBytes : Math.min(pageBytes, recordBytes * wanted.most)
+const bytesOf = (lookup: Lookup): number =>
+  isKey(lookup) ? recordBytes : Math.min(pageBytes, recordBytes * lookup.most)
 
 /** Looks up many keys and parents in one statement. Identical lookups are read only once. */
-const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
+const lookUpMany = (database: Database, lookups: ReadonlyArray<Lookup>) => {
   const places = new Map<string, number>()
   const keys: Array<Columns.Row<typeof keyColumns>> = []
   const children: Array<Columns.Row<typeof childrenColumns>> = []
-  for (const one of wanted) {
+  for (const one of lookups) {
     const name = nameOf(one)
     if (places.has(name)) continue
     const place = places.size
@@ -74,7 +74,7 @@ const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
   return Effect.map(database.read(readMany, parameters), (rows) => {
     const found = Array.from(places, (): Array<Change.StoredRecord> => [])
     for (const { place, ...record } of placedRecords(rows)) found[place]?.push(record)
-    return wanted.map((request) => Exit.succeed<Found>(found[places.get(nameOf(request)) ?? -1] ?? []))
+    return lookups.map((request) => Exit.succeed<LookupResult>(found[places.get(nameOf(request)) ?? -1] ?? []))
   })
 }
 
@@ -84,13 +84,13 @@ const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
  */
 export const make = (database: Database): Effect.Effect<LookUp, never, Scope.Scope> =>
   Batcher.make({
-    send: (wanted: ReadonlyArray<Wanted>) => {
-      const [first] = wanted
-      return wanted.length === 1 && first !== undefined && isKey(first)
+    send: (lookups: ReadonlyArray<Lookup>) => {
+      const [first] = lookups
+      return lookups.length === 1 && first !== undefined && isKey(first)
         ? Effect.map(database.read(readOne, [first.workspace_id, first.kind, first.id]), (rows) => [
-            Exit.succeed<Found>(records(rows))
+            Exit.succeed<LookupResult>(records(rows))
           ])
-        : lookUpMany(database, wanted)
+        : lookUpMany(database, lookups)
     },
     unavailable,
     max_batch: maxBatch,

@@ -60,22 +60,24 @@ const childrenOf = (page: Page.RecordQuery): Lookups.Children | null => {
     : { workspace_id, kind, parent, after: after ?? "", most: limit + 1 }
 }
 
-type Reading = Omit<
+type ReadOperations = Omit<
   Storage.Storage["Service"],
   "commit" | "claim" | "release" | "erase" | "rewrite" | "addCounts" | "watch" | "cells"
 >
 
 /** Creates the functions of the storage port that read. */
-export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.Return<Reading, never, Scope.Scope> {
+export const make = Effect.fnUntraced(function* (
+  database: Database
+): Effect.fn.Return<ReadOperations, never, Scope.Scope> {
   const lookUp = yield* Lookups.make(database)
   const known = yield* KnownMigrations
-  const reading: Reading = {
+  const reading: ReadOperations = {
     get: ({ workspace_id, kind, id, version }) =>
       Effect.map(
         version === undefined
           ? lookUp({ workspace_id, kind, id })
           : Effect.map(database.read(readVersion, [workspace_id, kind, id, version]), records),
-        ([found]) => Option.fromUndefinedOr(found)
+        ([record]) => Option.fromUndefinedOr(record)
       ),
 
     page: (page) => {

@@ -63,43 +63,48 @@ const time = Columns.int8(Schema.NullOr(Schema.Int))
  * The filters and the limit: parameters 6 to 12. The query reads one record more than the limit, which shows whether
  * there is a next page.
  */
-const filtersOf = (wanted: Page.RecordQuery): ReadonlyArray<unknown> => [
-  wanted.status ?? null,
-  wanted.line ?? null,
-  wanted.labels === undefined ? null : labels.one(wanted.labels),
-  time.one(wanted.created_after ?? null),
-  time.one(wanted.created_before ?? null),
-  time.one(wanted.updated_since ?? null),
-  wanted.limit + 1
+const filtersOf = (recordQuery: Page.RecordQuery): ReadonlyArray<unknown> => [
+  recordQuery.status ?? null,
+  recordQuery.line ?? null,
+  recordQuery.labels === undefined ? null : labels.one(recordQuery.labels),
+  time.one(recordQuery.created_after ?? null),
+  time.one(recordQuery.created_before ?? null),
+  time.one(recordQuery.updated_since ?? null),
+  recordQuery.limit + 1
 ]
 
 /** Whether a page has filters other than its kind and its parent. */
-export const isFiltered = (wanted: Page.RecordQuery): boolean =>
-  (wanted.about ?? []).length > 0 ||
-  [wanted.status, wanted.line, wanted.labels, wanted.created_after, wanted.created_before, wanted.updated_since].some(
-    (filter) => filter !== undefined
-  )
+export const isFiltered = (recordQuery: Page.RecordQuery): boolean =>
+  (recordQuery.about ?? []).length > 0 ||
+  [
+    recordQuery.status,
+    recordQuery.line,
+    recordQuery.labels,
+    recordQuery.created_after,
+    recordQuery.created_before,
+    recordQuery.updated_since
+  ].some((filter) => filter !== undefined)
 
 const ids = Columns.rowsReader(Schema.Struct({ id: Schema.String }))
 
 /** Creates the page from the records found. The query asks for one record more than the limit. */
 export const pageOf = (
   { after, limit }: Page.RecordQuery,
-  found: ReadonlyArray<Change.StoredRecord>
+  read: ReadonlyArray<Change.StoredRecord>
 ): Page.RecordPage => {
-  const taken = found.slice(0, limit)
-  return { records: taken, next: found.length > limit ? (taken.at(-1)?.id ?? after) : null }
+  const taken = read.slice(0, limit)
+  return { records: taken, next: read.length > limit ? (taken.at(-1)?.id ?? after) : null }
 }
 
 /** Reads a page with a statement of its own. */
 export const readPage = Effect.fnUntraced(function* (
   database: Database,
-  wanted: Page.RecordQuery
+  recordQuery: Page.RecordQuery
 ): Effect.fn.Return<Page.RecordPage, Storage.StorageUnavailable> {
-  const statement = statements[wanted.order][scanOf(wanted)]
-  const start = startOf(wanted)
-  const page = pageOf(wanted, records(yield* database.read(statement.page, [...start, ...filtersOf(wanted)])))
-  if (page.next !== null || (!isFiltered(wanted) && wanted.limit < Page.pageScanRecords)) return page
+  const statement = statements[recordQuery.order][scanOf(recordQuery)]
+  const start = startOf(recordQuery)
+  const page = pageOf(recordQuery, records(yield* database.read(statement.page, [...start, ...filtersOf(recordQuery)])))
+  if (page.next !== null || (!isFiltered(recordQuery) && recordQuery.limit < Page.pageScanRecords)) return page
   // The page is not full, so either the list has ended or the scan limit was reached.
   const [last, after] = ids(yield* database.read(statement.end, start))
   return { ...page, next: after === undefined ? null : (last?.id ?? null) }

@@ -170,8 +170,8 @@ const isTooMuch = ({ limitCounter, count, units }: Charge): boolean => {
  * Refuses the call. `Retry-After` is the time until the last of the exhausted limits resets, because an earlier retry
  * would also be refused.
  */
-const refuse = (reached: ReadonlyArray<Charge>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
-  const longest = reached.reduce((a, b) => (endOf(b) > endOf(a) ? b : a))
+const refuse = (charges: ReadonlyArray<Charge>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
+  const longest = charges.reduce((a, b) => (endOf(b) > endOf(a) ? b : a))
   const retry_after_seconds = Math.max(1, Math.ceil((endOf(longest) - now) / secondMs))
   return Effect.andThen(
     Metric.update(longest.limitCounter.refusals, 1),
@@ -184,7 +184,7 @@ const endOf = ({ count: { tally } }: Charge): number => tally.window_start + tal
 type LimitCounters = ReturnType<typeof limitCountersOf>
 
 /** How messages, and the metric's `limit` label, describe what is limited. The labels must never change. */
-interface Limited {
+interface LimitedCaller {
   readonly calls: string
   readonly per: string
   readonly label: string
@@ -193,7 +193,7 @@ interface Limited {
 const limitCountersOf = (limits: Limits, counts: SharedCounts) => {
   const limitCounters = (
     name: string,
-    { calls, label, per }: Limited,
+    { calls, label, per }: LimitedCaller,
     { per_minute, per_day }: Limit
   ): ReadonlyArray<LimitCounter> => {
     const counterOf = (
@@ -215,7 +215,7 @@ const limitCountersOf = (limits: Limits, counts: SharedCounts) => {
     }
     return [...counterOf(per_minute, minuteMs, "minute"), ...counterOf(per_day, dayMs, "day")]
   }
-  const countersOf = (name: string, payer: Omit<Limited, "calls">, callerLimits: Limits["keyless"]) => ({
+  const countersOf = (name: string, payer: Omit<LimitedCaller, "calls">, callerLimits: Limits["keyless"]) => ({
     start: limitCounters(`${name} start`, { calls: "quote request starts", ...payer }, callerLimits.start),
     read: limitCounters(`${name} read`, { calls: "reads", ...payer }, callerLimits.read),
     other: limitCounters(`${name} other`, { calls: "other calls", ...payer }, callerLimits.other)

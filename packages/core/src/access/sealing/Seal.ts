@@ -348,8 +348,8 @@ export const withSealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds
     },
     get: (key) =>
       isSealed(key)
-        ? Effect.flatMap(storage.get(key), (found) =>
-            Option.isNone(found) ? Effect.succeed(found) : openRecord(sealer, key.workspace_id, found.value)
+        ? Effect.flatMap(storage.get(key), (stored) =>
+            Option.isNone(stored) ? Effect.succeed(stored) : openRecord(sealer, key.workspace_id, stored.value)
           )
         : storage.get(key),
     page: (query) =>

@@ -72,10 +72,10 @@ export interface StoredKeys extends Keys {
 
 /** Reads a storage backend's seal keys; null if no process has ever started on the storage. */
 export const read = (storage: Storage["Service"]): Effect.Effect<StoredKeys | null, StorageUnavailable> =>
-  Effect.map(storage.get(place), (found) => {
-    if (Option.isNone(found)) return null
-    const { given_up = [], key_name, in_use = [key_name] } = kind.value(found.value)
-    return { record: found.value, newest: key_name, in_use, given_up }
+  Effect.map(storage.get(place), (stored) => {
+    if (Option.isNone(stored)) return null
+    const { given_up = [], key_name, in_use = [key_name] } = kind.value(stored.value)
+    return { record: stored.value, newest: key_name, in_use, given_up }
   })
 
 const save = Effect.fnUntraced(function* (

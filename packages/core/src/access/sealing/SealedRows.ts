@@ -161,16 +161,16 @@ const eachKindPage = <E>(
 const versionsOf = Effect.fnUntraced(function* (
   storage: Port,
   { kind, workspace_id }: Pick<KindPage, "kind" | "workspace_id">,
-  newest: Change.StoredRecord
+  newestVersion: Change.StoredRecord
 ) {
-  if (!kind.keeps_history || newest.version === 1) return [newest]
-  const numbers = Array.from({ length: newest.version - 1 }, (_, index) => index + 1)
+  if (!kind.keeps_history || newestVersion.version === 1) return [newestVersion]
+  const numbers = Array.from({ length: newestVersion.version - 1 }, (_, index) => index + 1)
   const older = yield* Effect.forEach(
     numbers,
-    (version) => storage.get({ workspace_id, kind: kind.name, id: newest.id, version }),
+    (version) => storage.get({ workspace_id, kind: kind.name, id: newestVersion.id, version }),
     { concurrency: olderAtOnce }
   )
-  return [...older.flatMap(Option.toArray), newest]
+  return [...older.flatMap(Option.toArray), newestVersion]
 })
 
 const sealedKinds = ({ all }: Kinds) => all.filter(({ sealed, sealed_texts }) => sealed || sealed_texts !== null)
@@ -279,15 +279,15 @@ const makeReseal = (storage: Port, seal: Seal["Service"]) => {
   })
 
   // Hosts read these texts and later write them back unchanged. A new version makes such an outdated write conflict.
-  const texts = Effect.fnUntraced(function* (pass: Pass, workspaceId: WorkspaceId, found: SealedTexts) {
-    pass.read += found.texts.length
+  const texts = Effect.fnUntraced(function* (pass: Pass, workspaceId: WorkspaceId, sealedTexts: SealedTexts) {
+    pass.read += sealedTexts.texts.length
     const resealed = new Map<string, string>()
-    for (const text of found.texts.filter(isOld)) {
-      const sealed = yield* again(pass, found.purpose, text)
+    for (const text of sealedTexts.texts.filter(isOld)) {
+      const sealed = yield* again(pass, sealedTexts.purpose, text)
       if (sealed !== null) resealed.set(text, sealed)
     }
     if (resealed.size === 0) return
-    const next = found.resealed((text) => resealed.get(text) ?? text)
+    const next = sealedTexts.resealed((text) => resealed.get(text) ?? text)
     yield* commit(storage, Change.make(workspaceId, { writes: [next] })).pipe(
       Effect.match({
         onSuccess: () => {

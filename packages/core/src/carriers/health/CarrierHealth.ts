@@ -8,8 +8,8 @@ import type { CircuitChange } from "../recorder/Draft.ts"
  * How many calls fall into each step of real time, oldest first. Each entry has the start of the step in milliseconds,
  * and the count.
  */
-const Counts = Schema.Array(Schema.Tuple([Schema.Int, Schema.Int]))
-type Counts = typeof Counts.Type
+const StepCounts = Schema.Array(Schema.Tuple([Schema.Int, Schema.Int]))
+type StepCounts = typeof StepCounts.Type
 
 /** The outcome of an ask: `answered`, or the reason why the carrier did not answer. */
 const AskOutcome = Schema.Literals(["answered", ...noAnswerReasons])
@@ -34,12 +34,12 @@ export type OpenCircuit = typeof OpenCircuit.Type
 
 const CarrierHealth = Schema.Struct({
   /** The calls that began in the last minute, by start time. */
-  begun: Counts,
+  begun: StepCounts,
   /**
    * The calls in progress, by the time at which they count as ended even if their end was never recorded. A dead host's
    * calls therefore do not use up the limit forever.
    */
-  running: Counts,
+  running: StepCounts,
   /** The outcomes of the latest asks since the circuit last closed, oldest first. */
   outcomes: Schema.Array(AskOutcome),
   /** When the circuit last closed; 0 if it never opened. Only asks that began later are counted. */
@@ -89,7 +89,7 @@ export interface Permit {
 }
 
 /** An input of `apply`: a call wants to begin, a call has ended, or an operator closes the circuit. */
-export type Step =
+export type HealthStep =
   | {
       readonly type: "begin"
       readonly limits: RateAndConcurrency
@@ -127,7 +127,7 @@ const circuitFailures = 10
 const openMs = minuteMs
 
 /** Applies a step. Returns the same health object if nothing changes. */
-export const apply = (health: CarrierHealth, step: Step, now: number): AfterStep => {
+export const apply = (health: CarrierHealth, step: HealthStep, now: number): AfterStep => {
   switch (step.type) {
     case "begin":
       return step.ignores_limits || hasRoom(health, step.limits, now)
@@ -185,9 +185,10 @@ const hasRoom = (health: CarrierHealth, limits: RateAndConcurrency, now: number)
   return begun < limits.rate_per_minute && running < limits.max_concurrent
 }
 
-const recent = ({ begun }: CarrierHealth, now: number): Counts => begun.filter(([at]) => at > now - minuteMs - stepMs)
+const recent = ({ begun }: CarrierHealth, now: number): StepCounts =>
+  begun.filter(([at]) => at > now - minuteMs - stepMs)
 
-const underWay = ({ running }: CarrierHealth, now: number): Counts => running.filter(([until]) => until > now)
+const underWay = ({ running }: CarrierHealth, now: number): StepCounts => running.filter(([until]) => until > now)
 
 const begin = (health: CarrierHealth, isAsk: boolean, now: number): AfterStep => {
   const ends_by = stepOf(now + leaseMs) + stepMs
@@ -204,9 +205,9 @@ const begin = (health: CarrierHealth, isAsk: boolean, now: number): AfterStep =>
 }
 
 /** The health, and how its circuit changed. `change` is null if the circuit did not change. */
-type Changed = Pick<AfterStep, "health" | "change">
+type HealthChange = Pick<AfterStep, "health" | "change">
 
-const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | null, now: number): Changed => {
+const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | null, now: number): HealthChange => {
   const ended = { ...health, running: added(underWay(health, now), permit.ends_by, -1) }
   if (permit.counts === "with_others" && outcome !== null) return withOutcome(ended, permit, outcome, now)
   return permit.counts === "alone" && ended.open !== null && permit.trial_until === ended.open.trial_until
@@ -218,7 +219,7 @@ const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | n
  * Counts an outcome toward the circuit. Ignores the outcome if the circuit is open, or if it opened and closed after
  * the ask began.
  */
-const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskOutcome, now: number): Changed => {
+const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskOutcome, now: number): HealthChange => {
   if (health.open !== null || health.closed_at !== closed_at) return { health, change: null }
   const outcomes = [...health.outcomes, outcome].slice(-circuitSize)
   const failures = outcomes.filter((counted) => counted !== "answered")
@@ -227,14 +228,19 @@ const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskO
     : { health: { ...health, outcomes }, change: null }
 }
 
-const afterTrial = (health: CarrierHealth, open: OpenCircuit, outcome: AskOutcome | null, now: number): Changed => {
+const afterTrial = (
+  health: CarrierHealth,
+  open: OpenCircuit,
+  outcome: AskOutcome | null,
+  now: number
+): HealthChange => {
   if (outcome === null) return { health: { ...health, open: { ...open, trial_until: null } }, change: null }
   if (outcome === "answered") return closed(health, "The trial ask was answered", now)
   const outcomes = [...health.outcomes, outcome].slice(-circuitSize)
   return opened({ ...health, outcomes }, open.since, now, `The trial ask failed: ${outcome}`)
 }
 
-const opened = (health: CarrierHealth, since: number, now: number, reason: string): Changed => {
+const opened = (health: CarrierHealth, since: number, now: number, reason: string): HealthChange => {
   const until = now + openMs
   const to = health.open === null ? "opened" : "stays_open"
   return {
@@ -243,7 +249,7 @@ const opened = (health: CarrierHealth, since: number, now: number, reason: strin
   }
 }
 
-const closed = (health: CarrierHealth, reason: string, now: number): Changed =>
+const closed = (health: CarrierHealth, reason: string, now: number): HealthChange =>
   health.open === null
     ? { health, change: null }
     : {
@@ -253,10 +259,10 @@ const closed = (health: CarrierHealth, reason: string, now: number): Changed =>
 
 const stepOf = (time: number): number => time - (time % stepMs)
 
-const sum = (counts: Counts): number => counts.reduce((total, [, count]) => total + count, 0)
+const sum = (counts: StepCounts): number => counts.reduce((total, [, count]) => total + count, 0)
 
 /** Adds calls to a time step. With a negative number, removes calls if the step still exists. */
-const added = (counts: Counts, time: number, calls: number): Counts => {
+const added = (counts: StepCounts, time: number, calls: number): StepCounts => {
   const before = counts.find(([step]) => step === time)?.[1] ?? 0
   const others = counts.filter(([step]) => step !== time)
   const count = before + calls

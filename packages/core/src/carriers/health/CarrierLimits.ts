@@ -19,7 +19,7 @@ export interface CallToCarrier {
 }
 
 /** The scope in which a call counts: the carrier, its line, the environment and the workspace. */
-export interface Place {
+export interface HealthPlace {
   readonly workspace_id: WorkspaceId
   readonly candidate: Candidate
   readonly line: string
@@ -27,7 +27,7 @@ export interface Place {
 }
 
 /** The result of a call that was made, or `NoRoom` if the carrier's limits leave no room for the call now. */
-export type Limited<A> = { readonly _tag: "made"; readonly value: A } | NoRoom
+export type LimitedResult<A> = { readonly _tag: "made"; readonly value: A } | NoRoom
 
 /** The result if the carrier's limits leave no room for a call, and how long to wait before a retry. */
 export interface NoRoom {
@@ -47,7 +47,7 @@ export type Outcome = CarrierHealth.AskOutcome | null
  */
 export interface CarrierLimits {
   /** The open circuit that currently blocks asks; null if no circuit blocks them. */
-  readonly openCircuit: (place: Place) => Effect.Effect<CarrierHealth.OpenCircuit | null, StorageUnavailable>
+  readonly openCircuit: (place: HealthPlace) => Effect.Effect<CarrierHealth.OpenCircuit | null, StorageUnavailable>
   /**
    * Makes a call if the limits leave room for it. With `outcomeOf`, the call is an ask, and its result counts for the
    * circuit.
@@ -56,7 +56,7 @@ export interface CarrierLimits {
     of: CallToCarrier,
     call: Effect.Effect<A, E>,
     outcomeOf?: (value: A) => Outcome
-  ) => Effect.Effect<Limited<A>, E | StorageUnavailable>
+  ) => Effect.Effect<LimitedResult<A>, E | StorageUnavailable>
   /** Makes a call even beyond the limits. Counts the call if storage is reachable. */
   readonly counted: <A, E>(of: CallToCarrier, call: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
@@ -91,7 +91,7 @@ export const make = Effect.gen(function* () {
     ifRoom: <A, E>(carrierCall: CallToCarrier, call: Effect.Effect<A, E>, outcomeOf?: (value: A) => Outcome) =>
       Effect.acquireUseRelease(
         begin(carrierCall, { is_ask: outcomeOf !== undefined, ignores_limits: false }),
-        ({ health, permit }): Effect.Effect<Limited<A>, E> =>
+        ({ health, permit }): Effect.Effect<LimitedResult<A>, E> =>
           permit === null
             ? noRoom(health, carrierCall.candidate.line)
             : Effect.map(call, (value) => ({ _tag: "made", value })),
@@ -116,14 +116,14 @@ const noRoom = (health: CarrierHealth.CarrierHealth, line: CarrierLine): Effect.
     again_after_ms: Math.max(waitForRoom(line.typical_ms), CarrierHealth.retryAfter(health, line, now))
   }))
 
-const placeOf = ({ ask: { environment, line }, candidate, workspace_id }: CallToCarrier): Place => ({
+const placeOf = ({ ask: { environment, line }, candidate, workspace_id }: CallToCarrier): HealthPlace => ({
   workspace_id,
   candidate,
   line,
   environment
 })
 
-const subjectAt = ({ candidate: { adapter }, environment, line, workspace_id }: Place): Subject =>
+const subjectAt = ({ candidate: { adapter }, environment, line, workspace_id }: HealthPlace): Subject =>
   subjectOf(adapter, { environment, line, workspace_id })
 
 /** Identifies a health record, and the carrier that the record is about. */
@@ -158,7 +158,7 @@ const maxWaitMs = 10_000
 /** A step, and the record that it changes. */
 interface StepOf {
   readonly subject: Subject
-  readonly step: CarrierHealth.Step
+  readonly step: CarrierHealth.HealthStep
 }
 
 /**
@@ -193,7 +193,7 @@ export const sharedHealth = Effect.gen(function* () {
     yield* gauge.seen(keyOf(subject), subject, health)
   })
 
-  const applyAll = Effect.fnUntraced(function* (subject: Subject, steps: ReadonlyArray<CarrierHealth.Step>) {
+  const applyAll = Effect.fnUntraced(function* (subject: Subject, steps: ReadonlyArray<CarrierHealth.HealthStep>) {
     const { health: before, record } = yield* read(subject)
     const now = yield* Clock.currentTimeMillis
     const results: Array<CarrierHealth.AfterStep> = []
@@ -220,7 +220,7 @@ export const sharedHealth = Effect.gen(function* () {
     queueOf: ({ subject }) => keyOf(subject)
   })
 
-  const apply = (subject: Subject, step: CarrierHealth.Step) =>
+  const apply = (subject: Subject, step: CarrierHealth.HealthStep) =>
     Effect.tap(send({ subject, step }), ({ change }) => (change === null ? Effect.void : report(subject, change)))
 
   return { read, apply }

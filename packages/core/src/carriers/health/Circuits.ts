@@ -79,7 +79,7 @@ const pageSize = 100
 const readAtOnce = 8
 
 /** A scope, and what is needed to read its health. */
-interface Found {
+interface FoundCircuit {
   readonly place: CarrierPlace
   readonly adapter: CarrierAdapter
   readonly subject: CarrierLimits.Subject
@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
   const pageOf = yield* makePages(adapters)
   const { apply, read } = yield* CarrierLimits.sharedHealth
 
-  const statusAt = ({ adapter, place, subject }: Found) =>
+  const statusAt = ({ adapter, place, subject }: FoundCircuit) =>
     Effect.gen(function* () {
       const line = adapter.lines[place.line]
       if (line === undefined) return []
@@ -108,12 +108,12 @@ const make = Effect.gen(function* () {
   const reset = Effect.fn("Circuits.reset")(function* (circuits: CircuitsToReset) {
     yield* checkKnown(adapters, circuits)
     const { environment, line, carrier_id, organization_id } = circuits
-    const isMeant = ({ place }: Found) =>
+    const isMeant = ({ place }: FoundCircuit) =>
       (line ?? place.line) === place.line && (environment ?? place.environment) === place.environment
     const closed: Array<CarrierStatus> = []
     let after: string | null = null
     do {
-      const page: { readonly found: ReadonlyArray<Found>; readonly next: string | null } = yield* pageOf({
+      const page: { readonly found: ReadonlyArray<FoundCircuit>; readonly next: string | null } = yield* pageOf({
         carrier_id,
         organization_id,
         after
@@ -160,7 +160,7 @@ const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAd
   })
 
   /** The scopes of carriers without connections. */
-  const unconnected = ({ carrier_id }: CarrierStatusOptions): ReadonlyArray<Found> =>
+  const unconnected = ({ carrier_id }: CarrierStatusOptions): ReadonlyArray<FoundCircuit> =>
     adapters
       .filter(({ carrier, connection }) => connection === undefined && (carrier_id ?? carrier.id) === carrier.id)
       .flatMap((adapter) =>
@@ -189,7 +189,7 @@ const placesOf = (
     organization_id,
     workspace_id
   }: Pick<CarrierPlace, "environment" | "organization_id"> & Pick<CarrierLimits.Subject, "workspace_id">
-): ReadonlyArray<Found> =>
+): ReadonlyArray<FoundCircuit> =>
   Object.keys(adapter.lines).map((line) => ({
     place: { carrier_id: adapter.carrier.id, line, environment, organization_id },
     adapter,

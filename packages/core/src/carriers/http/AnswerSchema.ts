@@ -24,7 +24,7 @@ export const checkOf = (schema: AnswerSchema<unknown>, method: "json" | "xml"): 
   if (isForeignSchema(schema)) throw mistake(otherCopy)
   if (Schema.isSchema(schema)) {
     const decode = Input.valueDecoder(schema)
-    return (value) => Result.mapError(decode(value), (wrong) => wrong.map(fromFieldError))
+    return (value) => Result.mapError(decode(value), (fieldErrors) => fieldErrors.map(fromFieldError))
   }
   if (!isStandard(schema)) throw mistake("Pass an Effect schema or a Standard Schema, such as a Zod schema.")
   return (value) => {

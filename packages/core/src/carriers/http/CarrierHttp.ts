@@ -11,22 +11,22 @@ import {
   type CarrierResponse,
   type EffectCarrierResponse,
   FailingAnswer,
-  type Received,
+  type ReceivedResponse,
   ThrowingAnswer
 } from "./CarrierResponse.ts"
 import * as Tokens from "./CarrierTokens.ts"
 import * as SentRequest from "./SentRequest.ts"
 
-type Send<Answer> = (path: string, options?: CarrierRequestOptions) => Answer
+type SendRequest<Answer> = (path: string, options?: CarrierRequestOptions) => Answer
 
 interface Methods<Answer> {
   /** Sends a request with any method. */
   readonly request: (method: CarrierMethod, path: string, options?: CarrierRequestOptions) => Answer
-  readonly get: Send<Answer>
-  readonly post: Send<Answer>
-  readonly put: Send<Answer>
-  readonly patch: Send<Answer>
-  readonly delete: Send<Answer>
+  readonly get: SendRequest<Answer>
+  readonly post: SendRequest<Answer>
+  readonly put: SendRequest<Answer>
+  readonly patch: SendRequest<Answer>
+  readonly delete: SendRequest<Answer>
 }
 
 /**
@@ -96,7 +96,7 @@ const caller =
     method: CarrierMethod,
     path: string,
     requested: CarrierRequestOptions = {}
-  ): Effect.Effect<Received, CarrierHttpError> =>
+  ): Effect.Effect<ReceivedResponse, CarrierHttpError> =>
     Effect.gen(function* () {
       checkOptions(options, context)
       const prepared = prepare(baseOf(options, context.environment), method, path, requested, options.headers)
@@ -150,7 +150,7 @@ const attemptOf = (
   { environment, connection }: CarrierHttpContext,
   { request, target }: Prepared,
   { accept = [] }: CarrierRequestOptions
-): Effect.Effect<Received, Failed> => {
+): Effect.Effect<ReceivedResponse, Failed> => {
   const { auth, redact = [], max_bytes = defaultMaxBytes } = options
   const sent: SentRequest.SentRequest = { ...target, purpose: "call", redact, accept }
   const send = (outgoing: HttpClientRequest.HttpClientRequest, dropToken: Failed["dropToken"]) =>
@@ -173,11 +173,11 @@ const attemptOf = (
  * Retries a failed attempt. If the carrier refuses the token (401), retries once with a new token. If the error is
  * temporary and there is time left, retries once more, unless the request was sent and must not be sent twice.
  */
-const withRepeats = (attempt: Effect.Effect<Received, Failed>, isIdempotent: boolean) => {
+const withRepeats = (attempt: Effect.Effect<ReceivedResponse, Failed>, isIdempotent: boolean) => {
   const run = (done: {
     readonly renewed: boolean
     readonly repeated: boolean
-  }): Effect.Effect<Received, CarrierHttpError> =>
+  }): Effect.Effect<ReceivedResponse, CarrierHttpError> =>
     Effect.catch(
       attempt,
       Effect.fnUntraced(function* ({ error, isSent, dropToken }) {

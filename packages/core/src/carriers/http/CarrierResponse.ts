@@ -52,7 +52,7 @@ export interface EffectCarrierResponse extends CarrierAnswer {
 }
 
 /** An answer as it was received. */
-export interface Received {
+export interface ReceivedResponse {
   readonly target: Target
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -66,9 +66,9 @@ class Answer implements CarrierAnswer {
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Uint8Array
   readonly #target: Target
-  readonly #sent: Received["sent"]
+  readonly #sent: ReceivedResponse["sent"]
 
-  constructor({ target, status, headers, bytes, sent }: Received) {
+  constructor({ target, status, headers, bytes, sent }: ReceivedResponse) {
     this.#target = target
     this.#sent = sent
     this.status = status
@@ -83,7 +83,7 @@ class Answer implements CarrierAnswer {
   protected read(format: Format, schema?: AnswerSchema<unknown>): Result.Result<unknown, CarrierHttpError> {
     const check = schema === undefined ? Result.succeed : checkOf(schema, format)
     return Result.flatMap(this.#parsed(format, schema), (value) =>
-      Result.mapError(check(value), (wrong) => mismatch(this.#target, this.status, rulesOf(wrong, this.#sent)))
+      Result.mapError(check(value), (rules) => mismatch(this.#target, this.status, rulesOf(rules, this.#sent)))
     )
   }
 
@@ -140,7 +140,7 @@ const maxRules = 5
 /** Matches a path of ordinary identifiers. Any other name could come from a carrier's record, and is omitted. */
 const safePath = /^[@#]?[A-Za-z_][\w:-]{0,63}(?:\.(?:[@#]?[A-Za-z_][\w:-]{0,63}|\d{1,4}))*$/
 
-const rulesOf = (findings: ReadonlyArray<BrokenRule>, sent: Received["sent"]): ReadonlyArray<BrokenRule> => {
+const rulesOf = (findings: ReadonlyArray<BrokenRule>, sent: ReceivedResponse["sent"]): ReadonlyArray<BrokenRule> => {
   const { without } = SecretForms.make(secretsInHeaders(sent))
   return findings
     .slice(0, maxRules)

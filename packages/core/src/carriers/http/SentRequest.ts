@@ -17,7 +17,7 @@ import {
   type Target,
   tooLarge
 } from "./CarrierHttpError.ts"
-import type { Received } from "./CarrierResponse.ts"
+import type { ReceivedResponse } from "./CarrierResponse.ts"
 
 /**
  * A request to a carrier, and its purpose. Code that wraps `CarrierTransport` can read this through `CurrentRequest`
@@ -55,17 +55,17 @@ export interface Terms {
  */
 export const send = (
   request: HttpClientRequest.HttpClientRequest,
-  sent: SentRequest,
+  sentRequest: SentRequest,
   { max_bytes }: Terms
-): Effect.Effect<Received, CarrierHttpError> => {
-  const { method, path, host } = sent
+): Effect.Effect<ReceivedResponse, CarrierHttpError> => {
+  const { method, path, host } = sentRequest
   const target: Target = { method, path, host }
   return Effect.gen(function* () {
     const transport = yield* CarrierTransport
     const response = yield* Effect.mapError(transport.execute(request), (failure) => ofTransport(target, failure, null))
     const { status, headers } = response
     yield* Effect.annotateCurrentSpan("http.response.status_code", status)
-    if (isAnswer(sent, status)) {
+    if (isAnswer(sentRequest, status)) {
       return {
         target,
         status,
@@ -78,7 +78,7 @@ export const send = (
     return yield* ofStatus(target, status, headers, yield* Clock.currentTimeMillis)
   }).pipe(
     onConnection(target),
-    Effect.provideService(CurrentRequest, sent),
+    Effect.provideService(CurrentRequest, sentRequest),
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
     // The HTTP client's own span would contain the URL, and its trace headers would reach the carrier.
     Effect.provideService(HttpClient.TracerDisabledWhen, () => true),

@@ -56,14 +56,14 @@ export class HttpList {
     return this.list
   }
 
-  readonly add: HttpRecording.AddHttp = (begun) => {
+  readonly add: HttpRecording.AddHttp = (exchange) => {
     if (this.list.length >= this.max) {
       this.left_out += 1
       return () => {}
     }
-    const index = this.list.push(begun) - 1
-    return (known) => {
-      this.list[index] = { ...(this.list[index] ?? begun), ...known }
+    const index = this.list.push(exchange) - 1
+    return (details) => {
+      this.list[index] = { ...(this.list[index] ?? exchange), ...details }
     }
   }
 

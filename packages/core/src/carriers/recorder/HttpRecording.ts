@@ -52,9 +52,9 @@ type HttpCall = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientE
 export const recorded = (call: HttpCall, request: HttpClientRequest.HttpClientRequest, addHttp: AddHttp): HttpCall =>
   Effect.flatMap(
     Effect.all([Clock.currentTimeMillis, Monotonic.millis, CurrentRequest]),
-    ([started_at, began_ms, sent]) => {
+    ([started_at, began_ms, sentMessage]) => {
       // The whole bodies of a token request and its answer are secret.
-      const isSecret = sent?.purpose === "token"
+      const isSecret = sentMessage?.purpose === "token"
       const recordable = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
       const add = addHttp({
         direction: "sent",
@@ -79,7 +79,7 @@ export const recorded = (call: HttpCall, request: HttpClientRequest.HttpClientRe
         tapped(response, (body) =>
           add({
             response: { ...headOf(response), body: recordable(body) },
-            is_seen: sent === null || isAnswer(sent, response.status)
+            is_seen: sentMessage === null || isAnswer(sentMessage, response.status)
           })
         )
       )
@@ -156,7 +156,7 @@ const tapped = (
 ): HttpClientResponse.HttpClientResponse => {
   const { content_type } = headOf(response)
   const readText = <E, R>(text: Effect.Effect<string, E, R>) =>
-    Effect.tap(text, (found) => Effect.sync(() => read(textBody(found))))
+    Effect.tap(text, (body) => Effect.sync(() => read(textBody(body))))
   return new Proxy(response, {
     get: (target, name) => {
       switch (name) {

@@ -63,10 +63,10 @@ const makeDrafts = Effect.gen(function* () {
       : Effect.succeed(null)
 
   /** Begins the draft of a callback that a carrier has sent. */
-  const beginCallback = (adapter: CarrierAdapter, sent: CarrierCallback): Effect.Effect<Draft | null> =>
+  const beginCallback = (adapter: CarrierAdapter, carrierCallback: CarrierCallback): Effect.Effect<Draft | null> =>
     Effect.gen(function* () {
       const draft = yield* begin("callback", adapter)
-      draft?.addHttp(HttpRecording.received(sent, yield* Clock.currentTimeMillis))
+      draft?.addHttp(HttpRecording.received(carrierCallback, yield* Clock.currentTimeMillis))
       return draft
     })
 
@@ -224,16 +224,16 @@ const nextNumber = (storage: Storage["Service"], { application_id, workspace_id 
       after: null,
       limit: 1
     }),
-    ({ records: [newest] }) => {
-      const number = newest === undefined ? 1 : (Exchange.kind.value(newest).number ?? 0) + 1
+    ({ records: [record] }) => {
+      const number = record === undefined ? 1 : (Exchange.kind.value(record).number ?? 0) + 1
       return number > Exchange.maxRepeated ? null : number
     }
   )
 
 const logLost = (cause: Cause.Cause<unknown>) => Fault.log("Could not record an exchange with a carrier", cause)
 
-const isWanted = (wanted: RecordedExchanges, outcome: Exchange.ExchangeOutcome): boolean =>
-  wanted === "all" || (wanted === "failures" && isFailure(outcome))
+const isWanted = (recorded: RecordedExchanges, outcome: Exchange.ExchangeOutcome): boolean =>
+  recorded === "all" || (recorded === "failures" && isFailure(outcome))
 
 /** Whether an outcome is a failure: the carrier gave no usable answer. */
 const isFailure = (outcome: Exchange.ExchangeOutcome): boolean => outcome === "unavailable" || outcome === "refused"

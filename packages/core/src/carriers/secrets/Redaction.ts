@@ -18,7 +18,7 @@ type Headers = Readonly<Record<string, string | undefined>>
 const maxLevels = 200
 
 /** A request to a carrier, before it is redacted. */
-export interface Sent {
+export interface SentMessage {
   readonly direction: "sent" | "received"
   readonly url: Pick<URL, "searchParams">
   readonly request: {
@@ -29,11 +29,11 @@ export interface Sent {
 }
 
 /** The secrets in the headers, queries and bodies of these requests. Requests that a carrier sent are skipped. */
-export const secretsSent = (requests: ReadonlyArray<Sent>): ReadonlyArray<string> => [
-  ...new Set(requests.flatMap((sent) => (sent.direction === "sent" ? secretsOf(sent) : [])))
+export const secretsSent = (requests: ReadonlyArray<SentMessage>): ReadonlyArray<string> => [
+  ...new Set(requests.flatMap((request) => (request.direction === "sent" ? secretsOf(request) : [])))
 ]
 
-const secretsOf = ({ request: { body, content_type, headers }, url }: Sent): ReadonlyArray<string> => [
+const secretsOf = ({ request: { body, content_type, headers }, url }: SentMessage): ReadonlyArray<string> => [
   ...secretsInHeaders(headers),
   ...secretsInFields(url.searchParams),
   ...secretsInBody(body?.text ?? "", content_type ?? "")
@@ -110,7 +110,7 @@ export const redactionOf = (
 export const redactionAfter = (
   adapter: Declared,
   values: ConnectionValues | undefined,
-  requests: ReadonlyArray<Sent>
+  requests: ReadonlyArray<SentMessage>
 ): Redaction => redactionOf(adapter, SecretForms.ofCarrier(adapter, values, secretsSent(requests)))
 
 /** One side of an HTTP exchange. */

@@ -62,11 +62,11 @@ export const make = (secrets: Iterable<string>): SecretForms => finderWith(secre
 export const ofCarrier = (
   { connection = {} }: Pick<CarrierAdapter, "connection">,
   values: ConnectionValues = {},
-  sent: ReadonlyArray<string> = [],
+  sentSecrets: ReadonlyArray<string> = [],
   makeFinder: typeof make = make
 ): SecretForms => {
   const secretValues = Object.entries(values).flatMap(([name, value]) => (connection[name] === "string" ? [] : [value]))
-  return makeFinder([...secretValues, ...sent])
+  return makeFinder([...secretValues, ...sentSecrets])
 }
 
 const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretForms => {

@@ -81,9 +81,9 @@ const driverFacts = (
   assumptions: Assumptions
 ): DriverFacts => {
   // A driver without a license has no usual licensing age.
-  const unlicensed = driver.license_status === "never_licensed" || driver.license_status === "permit"
-  const years = unlicensed ? 0 : Math.max(0, ageInYears(driver.date_of_birth, today) - usualLicenseAge)
-  const since = unlicensed
+  const isUnlicensed = driver.license_status === "never_licensed" || driver.license_status === "permit"
+  const years = isUnlicensed ? 0 : Math.max(0, ageInYears(driver.date_of_birth, today) - usualLicenseAge)
+  const since = isUnlicensed
     ? "Not licensed yet"
     : years === 0
       ? "Licensed for less than a year"
@@ -148,14 +148,14 @@ const autoCoverage = (
     "standard",
     "Standard coverage: $50,000 for each person, $100,000 for each accident, $50,000 for property"
   )
-  const uninsured = (): boolean => {
+  const needsUninsured = (): boolean => {
     const sent = coverage?.uninsured_motorist
     if (sent !== undefined) return sent
     if (level === "state_minimum") return State.get(state).uninsured_motorist_required
     if (level === "enhanced") return true
     return assumptions.fill(sent, "coverage.uninsured_motorist", true, "With uninsured motorist coverage")
   }
-  return { ...coverage, level, uninsured_motorist: uninsured() }
+  return { ...coverage, level, uninsured_motorist: needsUninsured() }
 }
 
 const continuousMonths = 12

@@ -43,7 +43,7 @@ const checkLimits = ({ coverage, garaging_address }: DraftAuto, problems: Proble
   if (coverage === undefined) return
   const minimum = garaging_address?.state === undefined ? null : State.get(garaging_address.state).liability_minimum
   const perPerson = coverage.bodily_injury_per_person_usd ?? 0
-  const check = (name: keyof typeof limits, floor: number, message: string): boolean => {
+  const isAtLeast = (name: keyof typeof limits, floor: number, message: string): boolean => {
     const limit = coverage[name]
     if (limit === undefined || limit >= floor) return true
     const enough = limits[name].filter((usd) => usd >= floor).map(String)
@@ -51,12 +51,12 @@ const checkLimits = ({ coverage, garaging_address }: DraftAuto, problems: Proble
     return false
   }
   const tooLow = "Must be at least the state's minimum."
-  check("bodily_injury_per_person_usd", minimum?.bodily_injury_per_person_usd ?? 0, tooLow)
-  check("property_damage_usd", minimum?.property_damage_usd ?? 0, tooLow)
+  isAtLeast("bodily_injury_per_person_usd", minimum?.bodily_injury_per_person_usd ?? 0, tooLow)
+  isAtLeast("property_damage_usd", minimum?.property_damage_usd ?? 0, tooLow)
   // One message covers both minimums, so that every value in `allowed_values` is accepted when it is sent.
   const perAccidentMinimum = Math.max(minimum?.bodily_injury_per_accident_usd ?? 0, perPerson)
   const least = "Must be at least the state's minimum and the limit for each person."
-  check("bodily_injury_per_accident_usd", perAccidentMinimum, least)
+  isAtLeast("bodily_injury_per_accident_usd", perAccidentMinimum, least)
 }
 
 /** The rules for car insurance that its JSON Schema cannot express. */

@@ -28,8 +28,8 @@ export interface PetFacts
 /** Adds the assumed facts for pet insurance. `today` is the date in the workspace, `YYYY-MM-DD`. */
 export const assume = (facts: Pet, today: string, assumptions: Assumptions): PetFacts => {
   const { coverage } = facts
-  const cover = <A extends Scalar>(sent: A | undefined, name: string, value: A, label: string): A =>
-    assumptions.fill(sent, `coverage.${name}`, value, label)
+  const cover = <A extends Scalar>(fact: A | undefined, name: string, value: A, label: string): A =>
+    assumptions.fill(fact, `coverage.${name}`, value, label)
   return {
     ...facts,
     ...completePolicy(facts, today, assumptions),

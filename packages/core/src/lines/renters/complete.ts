@@ -30,8 +30,8 @@ export interface RentersFacts
 /** Adds the assumed facts for renters insurance. `today` is the date in the workspace, `YYYY-MM-DD`. */
 export const assume = (facts: Renters, today: string, assumptions: Assumptions): RentersFacts => {
   const { dwelling, coverage, household } = facts
-  const cover = <A extends Scalar>(sent: A | undefined, name: string, value: A, label: string): A =>
-    assumptions.fill(sent, `coverage.${name}`, value, label)
+  const cover = <A extends Scalar>(fact: A | undefined, name: string, value: A, label: string): A =>
+    assumptions.fill(fact, `coverage.${name}`, value, label)
   return {
     ...facts,
     ...completePolicy(facts, today, assumptions),

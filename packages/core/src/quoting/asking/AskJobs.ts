@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Option, Random } from "effect"
 import type { Seal } from "../../access/sealing/Seal.ts"
 import { Workspaces } from "../../access/Workspaces.ts"
 import type { CarrierReply, Unavailable } from "../../carriers/Carrier.ts"
-import { type Asked, CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
+import { type AskResult, CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
 import * as Reply from "../../carriers/Reply.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
@@ -89,34 +89,34 @@ const makeApply = Effect.gen(function* () {
   const recorder = yield* Recorder.Recorder
 
   return Effect.fnUntraced(function* (
-    pending: PendingAsk,
+    pendingAsk: PendingAsk,
     { reply, ...arrived }: ReplyRules.ArrivedReply,
     job: ClaimedJob | null
   ) {
     const { at } = arrived
-    const secrets = recorder.secretsOf(pending.draft, pending.ask.connection)
-    const read = yield* logged(pending, ReplyRules.checkReply(pending, reply, secrets, at))
-    const checked = read.kind === "pending" ? yield* logged(pending, refs.accept(pending, read)) : read
-    const recorded = yield* logged(pending, recorder.end(pending.draft, AskRecords.subjectOf(pending)))
-    let known: QuoteRequest.QuoteRequest | null = pending.request
+    const secrets = recorder.secretsOf(pendingAsk.draft, pendingAsk.ask.connection)
+    const read = yield* logged(pendingAsk, ReplyRules.checkReply(pendingAsk, reply, secrets, at))
+    const checked = read.kind === "pending" ? yield* logged(pendingAsk, refs.accept(pendingAsk, read)) : read
+    const recorded = yield* logged(pendingAsk, recorder.end(pendingAsk.draft, AskRecords.subjectOf(pendingAsk)))
+    let known: QuoteRequest.QuoteRequest | null = pendingAsk.request
     const attempt = Effect.gen(function* () {
-      const request = known ?? (yield* askRecords.request(pending.workspace_id, pending.request.id))
+      const request = known ?? (yield* askRecords.request(pendingAsk.workspace_id, pendingAsk.request.id))
       known = null
       // If the request has been erased in the meantime, nothing is left to answer.
       const part: Partial<Part> =
-        request === null ? {} : yield* applyReply({ ...pending, request }, { ...arrived, reply: checked })
+        request === null ? {} : yield* applyReply({ ...pendingAsk, request }, { ...arrived, reply: checked })
       // An erasure ends the request before it erases the facts. From then on, no record about the facts may be added.
       const records = request === null || QuoteRequest.isFinal(request) ? [] : recorded
-      const notes = request === null ? [] : noteOf(pending, at)
+      const notes = request === null ? [] : noteOf(pendingAsk, at)
       const change = {
         ...part,
         writes: [...(part.writes ?? []), ...records, ...notes],
-        expects: records.length === 0 ? [] : [Start.factsStored(pending.request.application_id)],
+        expects: records.length === 0 ? [] : [Start.factsStored(pendingAsk.request.application_id)],
         finishes: job === null ? [] : [job]
       }
-      yield* storage.commit(Change.make(pending.workspace_id, change))
+      yield* storage.commit(Change.make(pendingAsk.workspace_id, change))
       const isDropped = isAnswer(checked) && (part.writes ?? []).length === 0
-      if (isDropped) yield* AskRecords.logLate(pending.candidate.adapter.carrier.id, pending.request.id)
+      if (isDropped) yield* AskRecords.logLate(pendingAsk.candidate.adapter.carrier.id, pendingAsk.request.id)
     })
     yield* retryOnConflict(attempt)
   })
@@ -134,10 +134,10 @@ interface Jobs extends Effect.Success<typeof makeJobs> {
  */
 const makeAnsweredAt = Effect.map(
   Workspaces,
-  (workspaces) => (pending: PendingAsk, claimedAt: number) =>
-    pending.queue.ordered
+  (workspaces) => (pendingAsk: PendingAsk, claimedAt: number) =>
+    pendingAsk.queue.ordered
       ? Effect.succeed(claimedAt)
-      : Effect.map(workspaces.moment(pending.workspace_id), ({ now }) => now)
+      : Effect.map(workspaces.moment(pendingAsk.workspace_id), ({ now }) => now)
 )
 
 const makeAsk = Effect.fnUntraced(function* ({ answeredAt, applyAndCommit, finish, load }: Jobs) {
@@ -204,15 +204,15 @@ const insteadOfAsking = (claimed: ClaimedAsk): AskStep | null => {
 }
 
 /** The step that follows an attempt to call the carrier. */
-const afterAsking = (claimed: ClaimedAsk, asked: Asked, now: number): AskStep => {
+const afterAsking = (claimed: ClaimedAsk, askResult: AskResult, now: number): AskStep => {
   const { at, job, payload, pending } = claimed
-  switch (asked._tag) {
+  switch (askResult._tag) {
     case "replied":
-      return { reply: asked.reply, again: pauseBeforeRepeat(pending, asked.reply, now) }
+      return { reply: askResult.reply, again: pauseBeforeRepeat(pending, askResult.reply, now) }
     case "in_doubt":
       return { reply: silence, ...(wasCutOff(job, pending) && { note: noteDeath(pending, at) }) }
     default: {
-      const { _tag: reason, again_after_ms } = asked
+      const { _tag: reason, again_after_ms } = askResult
       if (!hasTimeAfter(pending, again_after_ms)) return { reply: notNow[reason], never_asked: isFirstTry(claimed) }
       const due = { ...pending.queue, due_at: at + again_after_ms }
       return { later: JobPayload.make("ask_carrier", { ...payload, had_no_room: reason === "no_room" }, due) }
@@ -277,10 +277,10 @@ export const pauseAfterDeath = Random.nextIntBetween(secondMs, 10 * secondMs)
  * How long to wait for the second attempt after the first one was cut off; null if no second attempt may follow, or if
  * no time is left for it.
  */
-const pauseBeforeSecondTry = (pending: PendingAsk): Effect.Effect<number | null> =>
-  pending.ask.attempt > 1
+const pauseBeforeSecondTry = (pendingAsk: PendingAsk): Effect.Effect<number | null> =>
+  pendingAsk.ask.attempt > 1
     ? Effect.succeed(null)
-    : Effect.map(pauseAfterDeath, (pauseMs) => (hasTimeAfter(pending, pauseMs) ? pauseMs : null))
+    : Effect.map(pauseAfterDeath, (pauseMs) => (hasTimeAfter(pendingAsk, pauseMs) ? pauseMs : null))
 
 /** Adds to the record of the exchange, and to the log, that the process of an earlier call died. */
 export const noteDeath = ({ draft }: PendingAsk, now: number): Effect.Effect<void> =>
@@ -305,8 +305,8 @@ const hasTimeAfter = ({ candidate: { line }, ask }: PendingAsk, waitMs: number):
   ask.deadline - ask.now - waitMs >= line.typical_ms
 
 /** Whether too little time is left to ask. */
-const isTooLate = (pending: PendingAsk): boolean =>
-  pending.candidate.adapter.simulation === undefined && !hasTimeAfter(pending, 0)
+const isTooLate = (pendingAsk: PendingAsk): boolean =>
+  pendingAsk.candidate.adapter.simulation === undefined && !hasTimeAfter(pendingAsk, 0)
 
 /** The maximum number of attempts at an ask while the carrier rate-limits it. */
 const maxTries = 5
@@ -315,9 +315,9 @@ const maxTries = 5
  * How long to wait before retrying an ask: at least as long as the carrier requests. Null if the ask must not be
  * retried or too little time is left.
  */
-const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, reply: CarrierReply, now: number) {
-  if (reply.kind !== "unavailable" || !mayRepeat(pending, reply)) return null
-  const { ask, candidate } = pending
+const pauseBeforeRepeat = Effect.fnUntraced(function* (pendingAsk: PendingAsk, reply: CarrierReply, now: number) {
+  if (reply.kind !== "unavailable" || !mayRepeat(pendingAsk, reply)) return null
+  const { ask, candidate } = pendingAsk
   const backoffMs = (yield* repeatPause) * 2 ** (ask.attempt - 1)
   const pauseMs = Math.max(backoffMs, reply.retry_after_ms ?? 0)
   const hasTime = ask.deadline - now - pauseMs >= candidate.line.typical_ms
@@ -331,12 +331,12 @@ const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, repl
  */
 const mayRepeat = (
   { ask, candidate: { line } }: PendingAsk,
-  { final = false, reason, retry_after_ms }: Unavailable
+  { final: isFinal = false, reason, retry_after_ms }: Unavailable
 ): boolean => {
-  if (final) return false
+  if (isFinal) return false
   if (reason === "rate_limited") return retry_after_ms !== undefined && ask.attempt < maxTries
-  const passes = reason === "carrier_error" || reason === "timeout" || retry_after_ms !== undefined
-  return passes && line.idempotent && ask.attempt === 1
+  const isTemporary = reason === "carrier_error" || reason === "timeout" || retry_after_ms !== undefined
+  return isTemporary && line.idempotent && ask.attempt === 1
 }
 
 const isAnswer = ({ kind }: CarrierReply): boolean => kind !== "pending" && kind !== "unavailable"

@@ -143,8 +143,8 @@ const makeAsks = Effect.gen(function* () {
     adapter.connection === undefined ? Effect.succeed(null) : connections.of(workspace_id, adapter.carrier.id)
 
   /** Whether the request's organization has set the connection that a carrier needs. */
-  const isAppointed = (opened: OpenedRequest, candidate: Candidate) =>
-    Effect.map(connectionTo(opened, candidate), (values) => !isRequired(candidate) || values !== null)
+  const isAppointed = (openedRequest: OpenedRequest, candidate: Candidate) =>
+    Effect.map(connectionTo(openedRequest, candidate), (values) => !isRequired(candidate) || values !== null)
 
   /** Opens a request's sealed facts. Returns null if they can no longer be read. */
   const open = Effect.fnUntraced(function* (workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest) {
@@ -170,18 +170,18 @@ const makeAsks = Effect.gen(function* () {
 
   /** Makes the content of one ask. Times are milliseconds of workspace time. */
   const askFor = Effect.fnUntraced(function* (
-    opened: OpenedRequest,
+    openedRequest: OpenedRequest,
     candidate: Candidate,
     times: { readonly attempt: number; readonly asked_at: number; readonly now: number; readonly deadline: number }
   ) {
-    const { request, assumed, workspace_id } = opened
-    const connection = yield* connectionTo(opened, candidate)
+    const { request, assumed, workspace_id } = openedRequest
+    const connection = yield* connectionTo(openedRequest, candidate)
     const ask: CarrierAsk = {
       line: request.line,
       environment: request.environment,
-      facts: disclosed(opened.line, assumed, [...candidate.line.needs, ...(candidate.line.wants ?? [])]),
+      facts: disclosed(openedRequest.line, assumed, [...candidate.line.needs, ...(candidate.line.wants ?? [])]),
       assumptions: assumed.assumptions,
-      credit_disclosed: opened.credit_disclosed,
+      credit_disclosed: openedRequest.credit_disclosed,
       idempotency_key: yield* askTokens(candidate.adapter.carrier.id).write(seal, workspace_id, request.id),
       scenario: QuoteRequest.scenarioOf(request),
       requested_at: toMillis(request.created_at),
@@ -233,11 +233,11 @@ export const payloadOf = ({ request, candidate, ask }: PendingAsk): JobPayload.P
 
 /** Makes a job that belongs to this ask. */
 export const job = <K extends JobKind>(
-  pending: PendingAsk,
+  pendingAsk: PendingAsk,
   kind: K,
   payload: JobPayload.Payloads[K],
   due_at: number
-): NewJob => JobPayload.make(kind, payload, { due_at, ...pending.queue })
+): NewJob => JobPayload.make(kind, payload, { due_at, ...pendingAsk.queue })
 
 /**
  * Runs a call to an adapter, or a check of its answer, and adds what happens to the exchange's draft. Every log entry,

@@ -41,8 +41,8 @@ export class Asking extends Context.Service<
       const { callback, play } = yield* Callbacks.make
       return Asking.of({
         // A callback finishes no job, so it cannot lose a lease.
-        callback: (carrierId, sent) =>
-          Effect.catchTag(callback(carrierId, sent), "LeaseLost", (lost) => Effect.die(lost)),
+        callback: (carrierId, carrierCallback) =>
+          Effect.catchTag(callback(carrierId, carrierCallback), "LeaseLost", (leaseLost) => Effect.die(leaseLost)),
         jobs: {
           collect: yield* Collecting.make,
           ask_carrier: ask,

@@ -32,8 +32,8 @@ export const make = Effect.gen(function* () {
   const recorder = yield* Recorder.Recorder
   const read = yield* makeRead
 
-  const callback = Effect.fnUntraced(function* (carrier_id: string, sent: CarrierCallback) {
-    const found = yield* read(carrier_id, sent)
+  const callback = Effect.fnUntraced(function* (carrier_id: string, carrierCallback: CarrierCallback) {
+    const found = yield* read(carrier_id, carrierCallback)
     if (found === null) return false
     const { draft } = found
     const { now } = yield* workspaces.moment(found.workspace_id)
@@ -88,8 +88,8 @@ const makeRead = Effect.gen(function* () {
   const refs = yield* CarrierReferences.CarrierReferences
   const recorder = yield* Recorder.Recorder
 
-  const readBy = Effect.fnUntraced(function* (adapter: CarrierAdapter, sent: CarrierCallback) {
-    const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(
+  const readBy = Effect.fnUntraced(function* (adapter: CarrierAdapter, carrierCallback: CarrierCallback) {
+    const read = yield* Effect.suspend(() => adapter.callback?.(carrierCallback) ?? Effect.succeed(null)).pipe(
       // Anybody can send callbacks, so a callback on which the adapter hangs must not stay open forever.
       Effect.timeoutOrElse({
         duration: maxAttemptMs,
@@ -110,11 +110,11 @@ const makeRead = Effect.gen(function* () {
   })
 
   return Effect.fnUntraced(
-    function* (carrierId: string, sent: CarrierCallback) {
+    function* (carrierId: string, carrierCallback: CarrierCallback) {
       const adapter = adapters.find(({ carrier }) => carrier.id === carrierId)
       if (adapter?.callback === undefined) return null
-      const draft = yield* recorder.beginCallback(adapter, sent)
-      const found = yield* Draft.during(draft)(Draft.watched(null, answerOf, readBy(adapter, sent)))
+      const draft = yield* recorder.beginCallback(adapter, carrierCallback)
+      const found = yield* Draft.during(draft)(Draft.watched(null, answerOf, readBy(adapter, carrierCallback)))
       if (found !== null) return { ...found, draft }
       // The callback's request is unknown, so its exchange is counted and reported, but not stored.
       yield* recorder.end(draft, null)
@@ -124,7 +124,7 @@ const makeRead = Effect.gen(function* () {
   )
 })
 
-const answerOf = (found: { readonly reply: CarrierReply } | null) => found?.reply ?? ({ kind: "refused" } as const)
+const answerOf = (matched: { readonly reply: CarrierReply } | null) => matched?.reply ?? ({ kind: "refused" } as const)
 
 /** The subject for recording a callback that came after its ask was answered. */
 const lateSubject = (workspace_id: WorkspaceId, request: QuoteRequest, now: number): Recorder.Subject => ({

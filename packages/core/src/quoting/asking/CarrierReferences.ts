@@ -112,13 +112,13 @@ const make = Effect.gen(function* () {
    * could reach the wrong person.
    */
   const accept = Effect.fnUntraced(function* (
-    pending: AskRecords.PendingAsk,
+    pendingAsk: AskRecords.PendingAsk,
     reply: Extract<CarrierReply, { readonly kind: "pending" }>
   ) {
-    const { adapter } = pending.candidate
+    const { adapter } = pendingAsk.candidate
     const callsBack = reply.poll_after_ms === null && adapter.callback !== undefined
-    if (!callsBack || reply.ref === "" || reply.ref === pending.ask.idempotency_key) return reply
-    const isTaken = CarrierReference.isRef(reply.ref) && (yield* remember(pending, reply.ref))
+    if (!callsBack || reply.ref === "" || reply.ref === pendingAsk.ask.idempotency_key) return reply
+    const isTaken = CarrierReference.isRef(reply.ref) && (yield* remember(pendingAsk, reply.ref))
     return isTaken ? reply : yield* Effect.as(AnswerRules.log([notOwn]), Reply.unavailable("unreadable_answer"))
   })
 

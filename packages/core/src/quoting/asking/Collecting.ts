@@ -53,21 +53,21 @@ const makeFirstAsk = Effect.gen(function* () {
   const { askFor } = yield* AskRecords.AskRecords
 
   return Effect.fnUntraced(function* (
-    opened: AskRecords.OpenedRequest,
+    openedRequest: AskRecords.OpenedRequest,
     candidate: Candidate,
     now: number,
     deadline: number
   ) {
     const { adapter } = candidate
-    const ask = yield* askFor(opened, candidate, { attempt: 1, asked_at: now, now, deadline })
+    const ask = yield* askFor(openedRequest, candidate, { attempt: 1, asked_at: now, now, deadline })
     const latencyMs = Fault.redactThrown(() => adapter.simulation?.latency_ms(ask) ?? 0)
-    const payload = { quote_request_id: opened.request.id, carrier_id: adapter.carrier.id, attempt: 1 }
+    const payload = { quote_request_id: openedRequest.request.id, carrier_id: adapter.carrier.id, attempt: 1 }
     const delayMs = delayOf(candidate, ask.scenario)
     return delayMs > 0
       ? JobPayload.make("ask_carrier", { ...payload, put_off: true }, { due_at: now + delayMs, ordered: true })
       : JobPayload.make("ask_carrier", payload, {
           due_at: now + latencyMs,
-          ...AskRecords.queueOf(candidate, opened.request)
+          ...AskRecords.queueOf(candidate, openedRequest.request)
         })
   })
 })
@@ -78,18 +78,18 @@ const makeCollection = Effect.gen(function* () {
   const firstAsk = yield* makeFirstAsk
 
   return Effect.fnUntraced(function* (
-    opened: AskRecords.OpenedRequest,
+    openedRequest: AskRecords.OpenedRequest,
     openCircuit: (candidate: Candidate) => Effect.Effect<OpenCircuit | null, StorageUnavailable>,
     now: number
   ) {
-    const { request, assumed } = opened
+    const { request, assumed } = openedRequest
     const deadline = now + QuoteRequest.collectMs[request.environment]
     const decide = Effect.fnUntraced(function* (candidate: Candidate) {
       const circuit = yield* openCircuit(candidate)
       const notAsked = reasonNotAsked(candidate, assumed, {
-        appointed: yield* isAppointed(opened, candidate),
+        appointed: yield* isAppointed(openedRequest, candidate),
         scenario: QuoteRequest.scenarioOf(request),
-        credit_disclosed: opened.credit_disclosed,
+        credit_disclosed: openedRequest.credit_disclosed,
         circuit_open: circuit !== null
       })
       const { id: carrier_id } = candidate.adapter.carrier
@@ -112,7 +112,7 @@ const makeCollection = Effect.gen(function* () {
     if (QuoteRequest.isFinal(step.request)) return part
     const asks = yield* Effect.forEach(
       all.filter(({ notAsked }) => notAsked === null),
-      ({ candidate }) => firstAsk(opened, candidate, now, deadline)
+      ({ candidate }) => firstAsk(openedRequest, candidate, now, deadline)
     )
     return { ...part, jobs: [...asks, closing(request, deadline)] }
   })

@@ -96,21 +96,21 @@ const makeNewVersion = Effect.gen(function* () {
   const loadOrigin = yield* makeOriginLoader
 
   return Effect.fnUntraced(function* (
-    pending: AskRecords.PendingAsk,
+    pendingAsk: AskRecords.PendingAsk,
     stored: StoredRecord,
     offer: CarrierOffer,
     now: number
   ) {
     const { id, version } = Quote.kind.value(stored)
-    const origin = yield* loadOrigin(pending, id, offer, now)
+    const origin = yield* loadOrigin(pendingAsk, id, offer, now)
     return Quote.versionChange(ids, {
       quote: Quote.fromOffer(offer, origin, version + 1),
       offer,
-      carrier_id: pending.candidate.adapter.carrier.id,
-      line: pending.line,
+      carrier_id: pendingAsk.candidate.adapter.carrier.id,
+      line: pendingAsk.line,
       created_at: stored.created_at,
       at: now,
-      queue: pending.queue
+      queue: pendingAsk.queue
     })
   })
 })
@@ -127,7 +127,7 @@ const raised = (quote: Quote.Quote, record: Quote.OfferRecord): CarrierOffer => 
 const maxTries = 3
 
 /** How long to wait before retrying a failed refresh. Null if it is not retried, so the quote stays unchanged. */
-const pauseAfterRefresh = (found: CarrierRefresh, attempt: number): number | null =>
-  found.kind === "unavailable" && Failure.mayAnswerLater(found) && attempt < maxTries
-    ? Math.max(minuteMs * 2 ** (attempt - 1), found.retry_after_ms ?? 0)
+const pauseAfterRefresh = (refresh: CarrierRefresh, attempt: number): number | null =>
+  refresh.kind === "unavailable" && Failure.mayAnswerLater(refresh) && attempt < maxTries
+    ? Math.max(minuteMs * 2 ** (attempt - 1), refresh.retry_after_ms ?? 0)
     : null

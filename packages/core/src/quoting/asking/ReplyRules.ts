@@ -36,13 +36,13 @@ const maxQuestions = 20
  * adapter has no function that could obtain the answer to a `pending` reply. The broken rule is then logged.
  */
 export const checkReply = (
-  pending: PendingAsk,
+  pendingAsk: PendingAsk,
   reply: CarrierReply,
   secrets: SecretForms,
   now: number
 ): Effect.Effect<CarrierReply> => {
   if (reply.kind === "pending") {
-    const lost = AnswerRules.ofPending(pending.candidate.adapter, reply)
+    const lost = AnswerRules.ofPending(pendingAsk.candidate.adapter, reply)
     return lost.length === 0 ? Effect.succeed(reply) : Effect.as(AnswerRules.log(lost), unreadable)
   }
   const clean = Offer.cleanOf(secrets)
@@ -59,16 +59,16 @@ export const checkReply = (
     return Effect.succeed({ ...reply, message: clean(reply.message) })
   }
   if (reply.kind !== "offers") return Effect.succeed(reply)
-  const checked = reply.offers.slice(0, maxOffers).map((offer) => checkOffer(pending, offer, secrets, now))
+  const checked = reply.offers.slice(0, maxOffers).map((offer) => checkOffer(pendingAsk, offer, secrets, now))
   const broken = [
     ...(reply.offers.length === 0 ? [{ path: "offers", message: "Must have at least one offer." }] : []),
     ...checked.flatMap((offer, index) => (Result.isFailure(offer) ? under(`offers.${index}`, offer.failure) : []))
   ]
   if (broken.length > 0) return Effect.as(AnswerRules.log(broken), unreadable)
-  const { part } = pending.candidate
+  const { part } = pendingAsk.candidate
   const offers = checked.flatMap((offer) => {
     if (Result.isFailure(offer)) return []
-    return [part === undefined ? offer.success : changed(part, pending.ask, offer.success, now)]
+    return [part === undefined ? offer.success : changed(part, pendingAsk.ask, offer.success, now)]
   })
   const taken: CarrierReply = { kind: "offers", offers }
   return reply.offers.length <= maxOffers
@@ -80,12 +80,12 @@ const unreadable = Reply.failed("unreadable_answer")
 
 /** Checks a refreshed offer. If the offer breaks a rule, logs the rule and returns null. */
 export const checkRefreshed = (
-  pending: PendingAsk,
+  pendingAsk: PendingAsk,
   offer: CarrierOffer,
   secrets: SecretForms,
   now: number
 ): Effect.Effect<CarrierOffer | null> => {
-  const checked = checkOffer(pending, offer, secrets, now)
+  const checked = checkOffer(pendingAsk, offer, secrets, now)
   return Result.isSuccess(checked)
     ? Effect.succeed(checked.success)
     : Effect.as(AnswerRules.log(under("offer", checked.failure)), null)
@@ -94,15 +94,15 @@ export const checkRefreshed = (
 const under = (place: string, rules: ReadonlyArray<BrokenRule>): ReadonlyArray<BrokenRule> =>
   rules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
 
-const checkOffer = (pending: PendingAsk, offer: CarrierOffer, secrets: SecretForms, now: number) =>
+const checkOffer = (pendingAsk: PendingAsk, offer: CarrierOffer, secrets: SecretForms, now: number) =>
   Offer.check(offer, {
-    line: pending.line,
-    state: pending.assumed.state,
-    subject_ids: new Set(pending.assumed.subjects.map((subject) => subject.subject_id)),
-    handoff_hosts: pending.candidate.adapter.handoff_hosts,
+    line: pendingAsk.line,
+    state: pendingAsk.assumed.state,
+    subject_ids: new Set(pendingAsk.assumed.subjects.map((subject) => subject.subject_id)),
+    handoff_hosts: pendingAsk.candidate.adapter.handoff_hosts,
     secrets,
     now,
-    is_simulated: pending.candidate.adapter.simulation !== undefined
+    is_simulated: pendingAsk.candidate.adapter.simulation !== undefined
   })
 
 /** A carrier's reply, and when it arrived. */
@@ -128,12 +128,12 @@ export const make = Effect.gen(function* () {
   const stepPart = steppingWith(ids)
 
   const quotesPart = Effect.fnUntraced(function* (
-    pending: PendingAsk,
+    pendingAsk: PendingAsk,
     offers: ReadonlyArray<CarrierOffer>,
     now: number
   ) {
     const newQuotes = yield* Effect.forEach(offers, (offer) =>
-      Effect.map(loadOrigin(pending, ids.quote(), offer, now), (origin) => ({
+      Effect.map(loadOrigin(pendingAsk, ids.quote(), offer, now), (origin) => ({
         offer,
         quote: Quote.fromOffer(offer, origin)
       }))
@@ -143,44 +143,47 @@ export const make = Effect.gen(function* () {
       Quote.versionChange(ids, {
         quote,
         offer,
-        carrier_id: pending.candidate.adapter.carrier.id,
-        line: pending.line,
+        carrier_id: pendingAsk.candidate.adapter.carrier.id,
+        line: pendingAsk.line,
         created_at: now,
         at: now,
-        queue: pending.queue
+        queue: pendingAsk.queue
       })
     )
     // Quote events come first, so that a reader of the feed knows a quote before the request refers to it.
-    return stepPart(pending, { outcome: "quoted", quote_ids }, now, parts)
+    return stepPart(pendingAsk, { outcome: "quoted", quote_ids }, now, parts)
   })
 
-  return (pending: PendingAsk, { again_after_ms = null, at: now, reply }: ArrivedReply): Effect.Effect<Quote.Part> => {
+  return (
+    pendingAsk: PendingAsk,
+    { again_after_ms = null, at: now, reply }: ArrivedReply
+  ): Effect.Effect<Quote.Part> => {
     switch (reply.kind) {
       case "offers":
-        return quotesPart(pending, reply.offers, now)
+        return quotesPart(pendingAsk, reply.offers, now)
       case "declined":
         return Effect.succeed(
-          stepPart(pending, { outcome: "declined", reason: reply.reason, message: wordsOf(reply) }, now)
+          stepPart(pendingAsk, { outcome: "declined", reason: reply.reason, message: wordsOf(reply) }, now)
         )
       case "question":
-        return Effect.succeed(questionPart(stepPart, pending, reply.questions, now))
+        return Effect.succeed(questionPart(stepPart, pendingAsk, reply.questions, now))
       case "pending":
         return Effect.map(
-          CarrierReferences.sealAccepted(seal, pending.workspace_id, payloadOf(pending), reply.ref),
+          CarrierReferences.sealAccepted(seal, pendingAsk.workspace_id, payloadOf(pendingAsk), reply.ref),
           (sealedRef) => ({
             ...Quote.emptyPart,
-            jobs: followUps(pending, sealedRef, { reply, at: now, again_after_ms })
+            jobs: followUps(pendingAsk, sealedRef, { reply, at: now, again_after_ms })
           })
         )
       case "unavailable":
         return Effect.succeed(
           again_after_ms === null
             ? stepPart(
-                pending,
-                { outcome: "no_answer", reason: reply.reason, never_asked: pending.never_asked === true },
+                pendingAsk,
+                { outcome: "no_answer", reason: reply.reason, never_asked: pendingAsk.never_asked === true },
                 now
               )
-            : { ...Quote.emptyPart, jobs: [repeat(pending, now + again_after_ms)] }
+            : { ...Quote.emptyPart, jobs: [repeat(pendingAsk, now + again_after_ms)] }
         )
     }
   }
@@ -192,24 +195,24 @@ export const makeOriginLoader = Effect.gen(function* () {
   const baseUrl = yield* PublicUrl
 
   return Effect.fnUntraced(function* (
-    pending: PendingAsk,
+    pendingAsk: PendingAsk,
     id: QuoteId,
     offer: CarrierOffer,
     answered_at: number
   ): Effect.fn.Return<Quote.Origin> {
     const base_url = yield* baseUrl
-    const { adapter } = pending.candidate
+    const { adapter } = pendingAsk.candidate
     // In the `price_unknown` scenario, an offer without a price has no link, even if the adapter could make one at the
     // click.
-    const isHidden = pending.ask.scenario === "price_unknown" && offer.premium === null
+    const isHidden = pendingAsk.ask.scenario === "price_unknown" && offer.premium === null
     const hasLink = !isHidden && (offer.handoff_url !== null || adapter.handoff !== undefined)
-    const token = hasLink ? yield* goTokens.write(seal, pending.workspace_id, id) : null
+    const token = hasLink ? yield* goTokens.write(seal, pendingAsk.workspace_id, id) : null
     return {
       id,
-      environment: pending.request.environment,
-      line: pending.line,
-      quote_request_id: pending.request.id,
-      application_id: pending.request.application_id,
+      environment: pendingAsk.request.environment,
+      line: pendingAsk.line,
+      quote_request_id: pendingAsk.request.id,
+      application_id: pendingAsk.request.application_id,
       carrier: adapter.carrier,
       answered_at,
       redirect_path: token === null ? null : `/go/${token}`,
@@ -218,8 +221,8 @@ export const makeOriginLoader = Effect.gen(function* () {
   })
 })
 
-const repeat = (pending: PendingAsk, dueAt: number): NewJob =>
-  job(pending, "ask_carrier", { ...payloadOf(pending), attempt: pending.ask.attempt + 1 }, dueAt)
+const repeat = (pendingAsk: PendingAsk, dueAt: number): NewJob =>
+  job(pendingAsk, "ask_carrier", { ...payloadOf(pendingAsk), attempt: pendingAsk.ask.attempt + 1 }, dueAt)
 
 /** Makes the parts of a change for an outcome. The parts are empty if the request no longer waits for this answer. */
 type StepPart = (
@@ -231,8 +234,8 @@ type StepPart = (
 
 const steppingWith =
   (ids: Ids["Service"]): StepPart =>
-  (pending, outcome, now, earlierParts = []) => {
-    const { ask, candidate, request } = pending
+  (pendingAsk, outcome, now, earlierParts = []) => {
+    const { ask, candidate, request } = pendingAsk
     // A late answer is ignored, but the news that a carrier was never asked is not: hosts that were down discover this
     // only after the deadline.
     const isLate = now > ask.deadline && !(outcome.outcome === "no_answer" && outcome.never_asked === true)
@@ -248,7 +251,7 @@ const steppingWith =
 
 const questionPart = (
   stepPart: StepPart,
-  pending: PendingAsk,
+  pendingAsk: PendingAsk,
   questions: Extract<CarrierReply, { kind: "question" }>["questions"],
   now: number
 ): Quote.Part => {
@@ -259,12 +262,12 @@ const questionPart = (
     jobs: [
       JobPayload.make(
         "end_action",
-        { quote_request_id: pending.request.id },
-        { due_at: now + actionMs, ordered: pending.request.environment === "sandbox" }
+        { quote_request_id: pendingAsk.request.id },
+        { due_at: now + actionMs, ordered: pendingAsk.request.environment === "sandbox" }
       )
     ]
   }
-  return stepPart(pending, { outcome: "needs_information", message, missing_facts }, now, [ending])
+  return stepPart(pendingAsk, { outcome: "needs_information", message, missing_facts }, now, [ending])
 }
 
 /** The carrier's own words about its decline; null if there are none. */
@@ -284,21 +287,21 @@ const joined = (parts: ReadonlyArray<Quote.Part>): Quote.Part => ({
  * job holds the sandbox's clock for the carrier's typical time or the longest attempt, whichever is longer.
  */
 const followUps = (
-  pending: PendingAsk,
+  pendingAsk: PendingAsk,
   sealed_ref: string,
   { again_after_ms, at: now, reply }: ArrivedReply<Extract<CarrierReply, { kind: "pending" }>>
 ): ReadonlyArray<NewJob> => {
-  const accepted = { ...payloadOf(pending), sealed_ref }
+  const accepted = { ...payloadOf(pendingAsk), sealed_ref }
   if (reply.poll_after_ms !== null) {
     const { least, most } = pollBetweenMs
     const waitMs = again_after_ms ?? Math.min(most, Math.max(least, reply.poll_after_ms))
-    return [job(pending, "poll_carrier", accepted, now + waitMs)]
+    return [job(pendingAsk, "poll_carrier", accepted, now + waitMs)]
   }
-  const { adapter, line } = pending.candidate
-  if (ClockHold.holds(pending.queue)) {
-    return [job(pending, "carrier_callback", accepted, now + Math.max(line.typical_ms, attemptMs(line)))]
+  const { adapter, line } = pendingAsk.candidate
+  if (ClockHold.holds(pendingAsk.queue)) {
+    return [job(pendingAsk, "carrier_callback", accepted, now + Math.max(line.typical_ms, attemptMs(line)))]
   }
   return reply.callback_after_ms === undefined || adapter.simulation === undefined
     ? []
-    : [job(pending, "carrier_callback", accepted, now + Math.max(0, reply.callback_after_ms))]
+    : [job(pendingAsk, "carrier_callback", accepted, now + Math.max(0, reply.callback_after_ms))]
 }

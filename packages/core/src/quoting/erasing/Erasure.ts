@@ -186,8 +186,8 @@ const feeCode = "fee"
  * carrier's own words. An available quote becomes unavailable; an unavailable quote keeps its reason.
  */
 export const lastVersion = (quote: Quote.Quote, now: number): LastVersion => {
-  const expires = Quote.hasExpired(quote, now)
-  const inactive = Quote.deactivate(quote, expires ? "expired" : "consent_withdrawn")
+  const hasExpired = Quote.hasExpired(quote, now)
+  const inactive = Quote.deactivate(quote, hasExpired ? "expired" : "consent_withdrawn")
   return {
     quote: {
       ...inactive,
@@ -201,6 +201,6 @@ export const lastVersion = (quote: Quote.Quote, now: number): LastVersion => {
       coverage: { conditions: [], subjects: [] },
       evidence: { source_time: quote.evidence.source_time, assumptions: [], label: "The person's data was erased." }
     },
-    event: expires ? "quote.expired" : "quote.updated"
+    event: hasExpired ? "quote.expired" : "quote.updated"
   }
 }

@@ -64,7 +64,7 @@ export class Erasures extends Context.Service<
         const eraseRequest = yield* makeEraseRequest(kinds)
 
         const erase = Effect.fn("Erasures.erase")(function* (
-          sent: Erasure.ErasureTarget,
+          targetInput: Erasure.ErasureTarget,
           options: Erasure.ErasureOptions
         ) {
           const erasureOptions: Erasure.ErasureOptions = isDryRun(options)
@@ -75,11 +75,11 @@ export class Erasures extends Context.Service<
             Effect.map(eraseRequest(workspaceId, id, erasureOptions), (result) => {
               if (result !== null) report = Erasure.add(report, result)
             })
-          if ("consent_receipt_id" in sent) {
-            const target = yield* Effect.fromResult(readReceipt(sent))
+          if ("consent_receipt_id" in targetInput) {
+            const target = yield* Effect.fromResult(readReceipt(targetInput))
             yield* eachOfReceipt(target, eraseNext)
           } else {
-            const target = yield* Effect.fromResult(readRequest(sent))
+            const target = yield* Effect.fromResult(readRequest(targetInput))
             const workspaceId = yield* workspaceOf(target)
             if (workspaceId !== null) yield* eraseNext(workspaceId, target.quote_request_id)
           }

@@ -39,7 +39,7 @@ export const segmentOf = (make: string, model: string): VehicleSegment => {
   const name = `${spelled(model)} `
   const entry = byMake
     .get(makeSpelled(make))
-    ?.find((known) => known.model === restOfMake || name.startsWith(`${spelled(known.model)} `))
+    ?.find((candidate) => candidate.model === restOfMake || name.startsWith(`${spelled(candidate.model)} `))
   return entry?.segment ?? table.default
 }
 

@@ -66,14 +66,14 @@ const petKnown = (animal: PetSubjectFacts, plan: PetPlan, today: string): Known<
 const coveragesOf = (facts: PetFacts, plan: PetPlan): ReadonlyArray<CoverageItem> => {
   const { annual_limit_usd, deductible_usd, wellness } = facts.coverage
   const limit = annual_limit_usd === "unlimited" ? null : annual_limit_usd
-  const illness = plan === "accident_illness"
+  const coversIllness = plan === "accident_illness"
   return [
     limitedAbove("accident", limit, deductible_usd),
-    illness ? limitedAbove("illness", limit, deductible_usd) : plain("illness", false),
+    coversIllness ? limitedAbove("illness", limit, deductible_usd) : plain("illness", false),
     plain("wellness", wellness),
     plain("exam_fees", false),
-    plain("prescription", illness),
-    plain("hereditary_conditions", illness)
+    plain("prescription", coversIllness),
+    plain("hereditary_conditions", coversIllness)
   ]
 }
 

@@ -10,7 +10,7 @@ import { ContractBroken } from "./carrierRule.ts"
 import * as Subject from "./subject.ts"
 
 /** An adapter's answer to one ask, and the exchanges that led to it. */
-export interface Asked {
+export interface AskedSubject {
   /** The answer, or the reason why there is no usable answer. */
   readonly answer: Result.Result<CarrierReply, ContractBroken>
   readonly duration_ms: number
@@ -37,7 +37,7 @@ export const ask = Effect.fnUntraced(function* (
   line: string,
   facts?: unknown,
   options: Pick<Subject.Options, "connection" | "environment" | "key"> = {}
-): Effect.fn.Return<Asked, ContractBroken> {
+): Effect.fn.Return<AskedSubject, ContractBroken> {
   const subject = yield* Subject.subjectOf(adapter, line, facts, options)
   const list = new HttpList(maxHttp)
   const transport = list.recording(yield* CarrierTransport)

@@ -12,13 +12,14 @@ export const cases = (
   { callback: genuine }: Options
 ): ReadonlyArray<Case> => {
   if (callback === undefined) return []
-  const read = (sent: CarrierCallback) => passing(called("callback", () => callback(sent), maxAttemptMs))
+  const read = (carrierCallback: CarrierCallback) =>
+    passing(called("callback", () => callback(carrierCallback), maxAttemptMs))
   return [
     rule(stage, "refuses callbacks that are not genuine", () =>
       Effect.forEach(
         forged(genuine),
-        Effect.fnUntraced(function* ([name, sent]) {
-          if ((yield* read(sent)) === null) return
+        Effect.fnUntraced(function* ([name, carrierCallback]) {
+          if ((yield* read(carrierCallback)) === null) return
           yield* broken(
             `callback accepts ${name}. Verify the signature over the raw bytes, and return null if it does not match.`
           )

@@ -15,12 +15,12 @@ const maxRequests = 100
  * If the ask breaks a rule and no request got an answer, the message mentions both.
  */
 export const reached = Effect.fnUntraced(function* (
-  asked: Effect.Effect<CarrierReply, ContractBroken>
+  asking: Effect.Effect<CarrierReply, ContractBroken>
 ): Effect.fn.Return<CarrierReply, ContractBroken> {
   const list = new HttpList(maxRequests)
   const transport = list.recording(yield* CarrierTransport)
   const isAnswered = () => list.exchanges.some(({ status }) => status !== null)
-  const reply = yield* asked.pipe(
+  const reply = yield* asking.pipe(
     Effect.provideService(CarrierTransport, transport),
     Effect.mapError((error) => {
       const lost = isAnswered() ? null : lostIn(list)

@@ -70,7 +70,7 @@ const collectionMs = minuteMs
 export const subjectOf = Effect.fnUntraced(function* (
   adapter: CarrierAdapter,
   name: string,
-  sent: unknown,
+  sentFacts: unknown,
   options: Options
 ): Effect.fn.Return<Subject, ContractBroken> {
   const line = linesOf(options).get(name)
@@ -79,7 +79,7 @@ export const subjectOf = Effect.fnUntraced(function* (
     return yield* broken(`The carrier has no such line. Name one of ${Object.keys(adapter.lines).join(", ")}.`)
   }
   const now = yield* Clock.currentTimeMillis
-  const assumed = yield* assumedOf(line, sent ?? line.example, dayOf(now))
+  const assumed = yield* assumedOf(line, sentFacts ?? line.example, dayOf(now))
   if (!terms.states.includes(assumed.state)) {
     return yield* broken(`The carrier does not serve ${assumed.state}. Pass facts from one of its states for ${name}.`)
   }
@@ -97,8 +97,8 @@ export const subjectOf = Effect.fnUntraced(function* (
   return { adapter, line, terms, assumed, facts, now, options }
 })
 
-const assumedOf = (line: Line, sent: unknown, today: string): Effect.Effect<Assumed, ContractBroken> => {
-  const read = line.read(sent, today)
+const assumedOf = (line: Line, facts: unknown, today: string): Effect.Effect<Assumed, ContractBroken> => {
+  const read = line.read(facts, today)
   if (Result.isFailure(read)) {
     const { missing, wrong } = read.failure
     return broken(`The facts for ${line.name} are not valid. Correct them.`, [...wrong, ...missing])

@@ -19,7 +19,7 @@ const make = (answer: (request: HttpClientRequest.HttpClientRequest, url: URL) =
   )
 
 /** A carrier that fails, and the name that messages use for it. */
-export interface Trouble {
+export interface TransportTrouble {
   readonly name: string
   readonly transport: HttpClient.HttpClient
 }
@@ -59,17 +59,20 @@ export const overheard = (client: HttpClient.HttpClient) => {
 export const refusing: HttpClient.HttpClient = answering(400, () => "{}", "application/json")
 
 /** Carriers that fail in common ways. Their answers repeat what was sent to them. */
-export const troubles: ReadonlyArray<Trouble> = [
+export const troubles: ReadonlyArray<TransportTrouble> = [
   {
     name: "answers 400",
-    transport: answering(400, (sent) => JSON.stringify({ error: `Invalid: ${sent}` }), "application/json")
+    transport: answering(400, (requestText) => JSON.stringify({ error: `Invalid: ${requestText}` }), "application/json")
   },
-  { name: "answers 500", transport: answering(500, (sent) => `<p>Error at ${sent}</p>`, "text/html") },
+  { name: "answers 500", transport: answering(500, (requestText) => `<p>Error at ${requestText}</p>`, "text/html") },
   {
     name: "answers with unexpected JSON",
-    transport: answering(200, (sent) => JSON.stringify([{ unexpected: sent }]), "application/json")
+    transport: answering(200, (requestText) => JSON.stringify([{ unexpected: requestText }]), "application/json")
   },
-  { name: "answers with text that is not JSON", transport: answering(200, (sent) => `<${sent}`, "text/plain") },
+  {
+    name: "answers with text that is not JSON",
+    transport: answering(200, (requestText) => `<${requestText}`, "text/plain")
+  },
   {
     name: "drops the connection",
     transport: make((request, url) =>

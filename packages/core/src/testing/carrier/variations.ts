@@ -40,7 +40,7 @@ const years = 90
 type Path = ReadonlyArray<string>
 
 /** A fact in an application that can be varied, and the values that can be drawn for it. */
-interface Place {
+interface FactPlace {
   readonly path: Path
   readonly drawn: Arbitrary.Arbitrary<unknown>
 }
@@ -52,7 +52,7 @@ interface Change {
 }
 
 /** A subject with changed facts, and the changes. */
-interface Changed {
+interface ChangedSubject {
   readonly subject: Subject.Subject
   readonly changes: ReadonlyArray<Change>
 }
@@ -71,9 +71,9 @@ interface StandIn {
  * the adapter computes itself are checked.
  */
 export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
-  Effect.fnUntraced(function* (subject: Subject.Subject, sent: unknown) {
+  Effect.fnUntraced(function* (subject: Subject.Subject, ownFacts: unknown) {
     const { adapter, line, options } = subject
-    const facts = sent ?? line.example
+    const facts = ownFacts ?? line.example
     const standIn = standInFor(adapter, cassette, options)
     const places = placesIn(line.facts_schema, facts, CalendarDay.yearOf(CalendarDay.dayOf(subject.now)))
     const identifying = new Set(line.identifying_paths)
@@ -115,7 +115,7 @@ const standInFor =
       : Cassette.replay(cassette, adapter, connection, { compares: "places" })
 
 /** Draws a value for some of the places. Shrinks to fewer places. */
-const changesOf = (places: ReadonlyArray<Place>): Arbitrary.Arbitrary<ReadonlyArray<Change>> =>
+const changesOf = (places: ReadonlyArray<FactPlace>): Arbitrary.Arbitrary<ReadonlyArray<Change>> =>
   Arbitrary.all(
     places.map(({ path, drawn }) =>
       Arbitrary.map(Arbitrary.all([isChanged, drawn]), ([is_changed, value]) => (is_changed ? [{ path, value }] : []))
@@ -132,9 +132,9 @@ const changed = (
   subject: Subject.Subject,
   startFacts: unknown,
   changes: ReadonlyArray<Change>
-): Effect.Effect<Changed> => {
+): Effect.Effect<ChangedSubject> => {
   const { adapter, line, options } = subject
-  let result: Changed = { subject, changes: [] }
+  let result: ChangedSubject = { subject, changes: [] }
   const add = Effect.fnUntraced(function* (moreChanges: ReadonlyArray<Change>): Effect.fn.Return<void> {
     if (moreChanges.length === 0) return
     const all = [...result.changes, ...moreChanges]
@@ -161,7 +161,7 @@ const set = (value: unknown, [name, ...rest]: Path, fact: unknown): unknown => {
 const starred = (path: Path): string => path.map((name) => (/^\d+$/.test(name) ? "*" : name)).join(".")
 
 /** The facts that can be varied: facts in existing list items, and facts that were not sent. */
-const placesIn = (schema: unknown, value: unknown, year: number, path: Path = []): ReadonlyArray<Place> => {
+const placesIn = (schema: unknown, value: unknown, year: number, path: Path = []): ReadonlyArray<FactPlace> => {
   if (!Predicate.isObject(schema)) return []
   if (Predicate.isObject(schema.properties)) {
     return Object.entries(schema.properties).flatMap(([name, member]) =>

@@ -67,7 +67,7 @@ export class Model {
     const changed = this.changed(change.workspace_id, change.expects)
     if (changed !== null) return changed
     for (const [index, write] of change.writes.entries()) {
-      const repeated = change.writes.slice(0, index).some((earlier) => sameRecord(earlier, write))
+      const repeated = change.writes.slice(0, index).some((earlierWrite) => sameRecord(earlierWrite, write))
       if (repeated || this.version(change.workspace_id, write) !== write.version - 1)
         return { _tag: "VersionConflict", kind: write.kind, id: write.id }
     }
@@ -231,7 +231,7 @@ export class Model {
   }
 
   private changed(workspaceId: WorkspaceId, expects: ReadonlyArray<Expectation>): Refusal | null {
-    const changed = expects.find((seen) => this.version(workspaceId, seen) !== seen.version)
+    const changed = expects.find((expectation) => this.version(workspaceId, expectation) !== expectation.version)
     return changed === undefined ? null : { _tag: "VersionConflict", kind: changed.kind, id: changed.id }
   }
 
@@ -265,10 +265,14 @@ export class Model {
    * Drops all versions that are older than these newest ones. Returns how many versions a storage backend would have
    * kept of them.
    */
-  private dropOlder(workspaceId: WorkspaceId, kind: string, newest: ReadonlyArray<StoredRecord>): Erased["records"] {
+  private dropOlder(
+    workspaceId: WorkspaceId,
+    kind: string,
+    newestRecords: ReadonlyArray<StoredRecord>
+  ): Erased["records"] {
     const isOlder = (version: Version) =>
       version.workspace_id === workspaceId &&
-      newest.some((record) => sameRecord(record, version.record) && version.record.version < record.version)
+      newestRecords.some((record) => sameRecord(record, version.record) && version.record.version < record.version)
     const versionCount = kinds.byName(kind).keeps_history ? this.versions.filter(isOlder).length : 0
     this.versions = this.versions.filter((version) => !isOlder(version))
     return versionCount === 0 ? {} : { [kind]: versionCount }

@@ -62,9 +62,9 @@ const inTheWayOf = (model: Model, job: ModelJob, now: number): ReadonlyArray<Mod
 }
 
 /** When the first of the remaining jobs is due. */
-const nextDueAt = (model: Model, query: ClaimQuery, taken: ReadonlyArray<ModelJob>): number | null => {
+const nextDueAt = (model: Model, query: ClaimQuery, claimed: ReadonlyArray<ModelJob>): number | null => {
   const moments = inScope(model, query)
-    .filter((job) => !taken.includes(job))
+    .filter((job) => !claimed.includes(job))
     .map((job) => {
       if (job.leased_until !== null && isLeased(job, query.now)) return job.leased_until
       const ends = inTheWayOf(model, job, query.now).map(({ leased_until }) => leased_until ?? 0)
@@ -84,9 +84,9 @@ const isUrgent = ({ job }: ModelJob): boolean => job.lane?.urgent === true
  * Checks the order of jobs in each workspace: urgent jobs come first, then jobs with earlier due times. No job that the
  * claim left may come before a job that it took. Jobs of different workspaces may come in any order.
  */
-const expectFirst = (model: Model, taken: ReadonlyArray<ModelJob>, left: ReadonlyArray<ModelJob>): void => {
-  taken.forEach((job, index) => {
-    for (const later of [...taken.slice(index + 1), ...left]) {
+const expectFirst = (model: Model, claimed: ReadonlyArray<ModelJob>, remaining: ReadonlyArray<ModelJob>): void => {
+  claimed.forEach((job, index) => {
+    for (const later of [...claimed.slice(index + 1), ...remaining]) {
       if (later.workspace_id !== job.workspace_id) continue
       const inOrder = isUrgent(later) === isUrgent(job) ? dueAtLatest(model, later) >= dueAt(model, job) : isUrgent(job)
       expectTrue(`${later.job.payload} comes before ${job.job.payload}`, inOrder)
@@ -101,13 +101,13 @@ const expectFirst = (model: Model, taken: ReadonlyArray<ModelJob>, left: Readonl
 const expectInOrder = (
   model: Model,
   now: number,
-  taken: ReadonlyArray<ModelJob>,
-  left: ReadonlyArray<ModelJob>
+  claimed: ReadonlyArray<ModelJob>,
+  remaining: ReadonlyArray<ModelJob>
 ): void => {
-  const hasRoom = (job: ModelJob) => taken.filter((other) => isOfLane(other, job)).length < roomFor(model, job, now)
-  expectFirst(model, taken, left.filter(hasRoom))
-  for (const job of left) {
-    const before = taken.filter((other) => job.job.lane !== undefined && isOfLane(other, job))
+  const hasRoom = (job: ModelJob) => claimed.filter((other) => isOfLane(other, job)).length < roomFor(model, job, now)
+  expectFirst(model, claimed, remaining.filter(hasRoom))
+  for (const job of remaining) {
+    const before = claimed.filter((other) => job.job.lane !== undefined && isOfLane(other, job))
     expectFirst(model, before, [job])
   }
 }

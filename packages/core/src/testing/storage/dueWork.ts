@@ -25,7 +25,7 @@ export const dueWork: ReadonlyArray<Case> = [
   rule(
     "claims the earliest jobs of a workspace first, up to the limit",
     Effect.fnUntraced(function* (storage) {
-      yield* storage.commit(Sample.change({ jobs: [50, 10, 40, 20, 60, 30].map((due) => Sample.job(due)) }))
+      yield* storage.commit(Sample.change({ jobs: [50, 10, 40, 20, 60, 30].map((dueAt) => Sample.job(dueAt)) }))
       const first = yield* storage.claim(Sample.claimAt(100, { limit: 4 }))
       expectSame("the first claim", Sample.dueTimes(first.jobs), [10, 20, 30, 40])
       expectSame("next_due_at", first.next_due_at, 50)
@@ -37,9 +37,9 @@ export const dueWork: ReadonlyArray<Case> = [
     "claims the jobs of all workspaces, up to the limit",
     Effect.fnUntraced(function* (storage) {
       const there = Sample.range(2, 5).map(Sample.workspace)
-      yield* storage.commit(Sample.change({ jobs: [10, 20].map((due) => Sample.job(due)) }))
+      yield* storage.commit(Sample.change({ jobs: [10, 20].map((dueAt) => Sample.job(dueAt)) }))
       for (const workspace_id of there) {
-        yield* storage.commit(Sample.change({ workspace_id, jobs: [30, 40].map((due) => Sample.job(due)) }))
+        yield* storage.commit(Sample.change({ workspace_id, jobs: [30, 40].map((dueAt) => Sample.job(dueAt)) }))
       }
       const first = yield* storage.claim(Sample.claimAt(100, { limit: 7 }))
       expectSame("how many jobs the first claim returns", first.jobs.length, 7)
@@ -102,7 +102,7 @@ export const dueWork: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const next = (now: number, limit: number) =>
         Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ next_due_at }) => next_due_at)
-      yield* storage.commit(Sample.change({ jobs: [10, 20, 5_000].map((due) => Sample.job(due)) }))
+      yield* storage.commit(Sample.change({ jobs: [10, 20, 5_000].map((dueAt) => Sample.job(dueAt)) }))
       expectSame("next_due_at while a job is overdue", yield* next(100, 1), 20)
       expectSame("next_due_at while a job is leased until 1100", yield* next(200, 2), 1_100)
       expectSame("next_due_at while two jobs are leased", yield* next(300, 1), 1_100)

@@ -241,7 +241,7 @@ export const erasure: ReadonlyArray<Case> = [
           Effect.forEach([1, 2, 3, 4], (version) =>
             storage.get({ workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(place), version })
           ),
-          (found) => found.map(Option.isSome)
+          (records) => records.map(Option.isSome)
         )
       const write = (place: number, parent: number, version: number) =>
         storage.commit(Sample.change({ writes: [Sample.quote(place, parent, { version })] }))

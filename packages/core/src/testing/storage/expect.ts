@@ -46,7 +46,7 @@ export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
 
 /** Dies unless the condition holds within two seconds of real time. */
 export const expectSoon = (subject: string, holds: () => boolean): Effect.Effect<void> =>
-  Effect.map(soon(holds), (held) => expectTrue(subject, held))
+  Effect.map(soon(holds), (isTrue) => expectTrue(subject, isTrue))
 
 // Hints from other hosts arrive over a network, and promises need turns of the event loop. Moving a test clock causes
 // neither, so this waits in real time.

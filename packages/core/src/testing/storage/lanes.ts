@@ -25,7 +25,7 @@ export const lanes: ReadonlyArray<Case> = [
   rule(
     "leases at most as many jobs from a lane as its limit allows, earliest first",
     Effect.fnUntraced(function* (storage) {
-      yield* storage.commit(Sample.change({ jobs: [40, 10, 30, 20].map((due) => inLane(due)) }))
+      yield* storage.commit(Sample.change({ jobs: [40, 10, 30, 20].map((dueAt) => inLane(dueAt)) }))
       const first = yield* storage.claim(Sample.claimAt(100))
       expectSame("the jobs of the first claim", Sample.dueTimes(first.jobs), [10, 20])
       expectSame("the lane", first.jobs[0]?.lane, { name: "lane", limit: 2, urgent: false })
@@ -52,7 +52,7 @@ export const lanes: ReadonlyArray<Case> = [
         )
       expectSame("an empty lane", yield* listed(), [])
       const others = [inLane(5, "other"), Sample.job(6), Sample.timer(7)]
-      yield* storage.commit(Sample.change({ jobs: [...[40, 10, 30, 20].map((due) => inLane(due)), ...others] }))
+      yield* storage.commit(Sample.change({ jobs: [...[40, 10, 30, 20].map((dueAt) => inLane(dueAt)), ...others] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [inLane(1)] }))
       expectSame("the lane's jobs", yield* listed(), [10, 20, 30, 40])
       const ofAll = (limit: number) =>
@@ -88,7 +88,7 @@ export const lanes: ReadonlyArray<Case> = [
         )
       expectSame("the count without jobs", yield* counted(1_000), [])
       const jobs = [
-        ...[10, 20, 30].map((due) => inLane(due)),
+        ...[10, 20, 30].map((dueAt) => inLane(dueAt)),
         Sample.job(5, { kind: "collect" }),
         Sample.job(15, { kind: "collect" }),
         Sample.timer(7)
@@ -123,7 +123,7 @@ export const lanes: ReadonlyArray<Case> = [
   rule(
     "leaves a lane's remaining room to the next claim if a claim takes fewer jobs",
     Effect.fnUntraced(function* (storage) {
-      yield* storage.commit(Sample.change({ jobs: [10, 20, 30, 40].map((due) => inLane(due, "wide", 3)) }))
+      yield* storage.commit(Sample.change({ jobs: [10, 20, 30, 40].map((dueAt) => inLane(dueAt, "wide", 3)) }))
       const first = yield* storage.claim(Sample.claimAt(100, { limit: 1 }))
       expectSame("the first claim", [...Sample.dueTimes(first.jobs), first.next_due_at], [10, 20])
       expectSame("a claim that fills the lane", Sample.dueTimes(yield* claimed(storage, 100)), [20, 30])
@@ -133,7 +133,7 @@ export const lanes: ReadonlyArray<Case> = [
   rule(
     "makes room in a lane when a lease expires, and returns the expired job before later jobs",
     Effect.fnUntraced(function* (storage) {
-      yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due)) }))
+      yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((dueAt) => inLane(dueAt)) }))
       const [first] = yield* claimed(storage, 100, 1)
       const [second] = yield* claimed(storage, 600, 1)
       expectSame("a claim while the lane is full", yield* claimed(storage, 1_099), [])
@@ -151,7 +151,7 @@ export const lanes: ReadonlyArray<Case> = [
   rule(
     "does not make room in a lane twice when a job is finished after its lease has expired",
     Effect.fnUntraced(function* (storage) {
-      yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due, "narrow", 1)) }))
+      yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((dueAt) => inLane(dueAt, "narrow", 1)) }))
       const [late] = yield* claimed(storage, 100)
       yield* storage.claim(Sample.claimAt(5_000, { limit: 0 }))
       yield* finish(storage, late)
@@ -162,7 +162,7 @@ export const lanes: ReadonlyArray<Case> = [
   rule(
     "makes room in a lane when a job is released",
     Effect.fnUntraced(function* (storage) {
-      yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due)) }))
+      yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((dueAt) => inLane(dueAt)) }))
       const jobs = yield* claimed(storage, 100)
       yield* storage.release(jobs.map(Sample.leaseOf))
       const again = yield* claimed(storage, 100)
@@ -177,7 +177,7 @@ export const lanes: ReadonlyArray<Case> = [
   rule(
     "claims a workspace's urgent jobs before its other due jobs, even if the urgent jobs are due later",
     Effect.fnUntraced(function* (storage) {
-      const urgentJobs = [50, 40, 200].map((due) => urgent(due, 3))
+      const urgentJobs = [50, 40, 200].map((dueAt) => urgent(dueAt, 3))
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.job(20), inLane(30), ...urgentJobs] }))
       const first = yield* storage.claim(Sample.claimAt(100, { limit: 3 }))
       expectSame("the urgent jobs, claimed first", Sample.dueTimes(first.jobs), [40, 50, 10])
@@ -194,7 +194,10 @@ export const lanes: ReadonlyArray<Case> = [
   rule(
     "claims due jobs past a full lane, whose jobs do not count against the claim's limit",
     Effect.fnUntraced(function* (storage) {
-      const full = [...Sample.range(1, 20).map((due) => inLane(due)), ...Sample.range(1, 20).map((due) => urgent(due))]
+      const full = [
+        ...Sample.range(1, 20).map((dueAt) => inLane(dueAt)),
+        ...Sample.range(1, 20).map((dueAt) => urgent(dueAt))
+      ]
       yield* storage.commit(Sample.change({ jobs: full }))
       expectSame("the lanes are filled", (yield* claimed(storage, 100)).length, 4)
       yield* storage.commit(
@@ -209,7 +212,7 @@ export const lanes: ReadonlyArray<Case> = [
   rule(
     "separates lanes by workspace and by name",
     Effect.fnUntraced(function* (storage) {
-      const jobs = [10, 20, 30].map((due) => inLane(due, "a", 1))
+      const jobs = [10, 20, 30].map((dueAt) => inLane(dueAt, "a", 1))
       yield* storage.commit(Sample.change({ jobs: [...jobs, inLane(15, "b", 1), inLane(25, "b", 1)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs }))
       const first = yield* claimed(storage, 100)
@@ -292,7 +295,7 @@ export const lanes: ReadonlyArray<Case> = [
   rule(
     "erases the jobs in a workspace's lanes with the workspace, and makes room in lanes with leased jobs",
     Effect.fnUntraced(function* (storage) {
-      const jobs = [10, 20, 30].map((due) => inLane(due, "narrow", 1))
+      const jobs = [10, 20, 30].map((dueAt) => inLane(dueAt, "narrow", 1))
       yield* storage.commit(Sample.change({ jobs: [...jobs, urgent(10)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs }))
       const before = yield* claimed(storage, 100)
@@ -314,7 +317,9 @@ export const lanes: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const count = 60
       const limit = 3
-      yield* storage.commit(Sample.change({ jobs: Sample.range(1, count).map((due) => inLane(due, "busy", limit)) }))
+      yield* storage.commit(
+        Sample.change({ jobs: Sample.range(1, count).map((dueAt) => inLane(dueAt, "busy", limit)) })
+      )
       const done: Array<number> = []
       let leased = 0
       let most = 0

@@ -132,7 +132,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
   rule(
     "claims a workspace's ordered jobs ahead of its clock, in order, and the next jobs once the claimed jobs are done",
     Effect.fnUntraced(function* (storage) {
-      const jobs = [30, 10, 20, 20, 600].map((due, place) => Sample.timer(due, `${due} ${place}`))
+      const jobs = [30, 10, 20, 20, 600].map((dueAt, place) => Sample.timer(dueAt, `${dueAt} ${place}`))
       yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.job(15)] }))
       const ahead = { workspace_id: Sample.home, ahead_ms: 500 }
       const first = yield* storage.claim(Sample.claimAt(5, { ...ahead, limit: 3 }))
@@ -200,7 +200,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     "keeps ordered jobs in order during many concurrent claims and finishes",
     Effect.fnUntraced(function* (storage) {
       const moments = Sample.range(1, 20)
-      yield* storage.commit(Sample.change({ jobs: moments.map((due) => Sample.timer(due)).reverse() }))
+      yield* storage.commit(Sample.change({ jobs: moments.map((dueAt) => Sample.timer(dueAt)).reverse() }))
       const order: Array<number> = []
       const host = Effect.gen(function* () {
         for (let round = 0; order.length < moments.length; round++) {

@@ -17,8 +17,8 @@ const rewriting = (place: number, version: number, oldBody: string): Rewrite => 
 })
 
 const bodyOf = (storage: StorageService, place: number, version: number) =>
-  Effect.map(storage.get({ workspace_id: Sample.home, ...quoteVersion(place, version) }), (found) =>
-    Option.getOrNull(Option.map(found, ({ body }) => body))
+  Effect.map(storage.get({ workspace_id: Sample.home, ...quoteVersion(place, version) }), (record) =>
+    Option.getOrNull(Option.map(record, ({ body }) => body))
   )
 
 /** Cases for replacing bodies in place. */

@@ -69,20 +69,20 @@ export const make = Effect.gen(function* () {
   return { attempt, abandon }
 })
 
-const outcomeOf = (sent: SendOutcome, now: number, trigger: Due["trigger"]): Delivery.AttemptOutcome => ({
+const outcomeOf = (outcome: SendOutcome, now: number, trigger: DueDelivery["trigger"]): Delivery.AttemptOutcome => ({
   attempted_at: now,
-  ended_at: now + sent.duration_ms,
-  confirmed: isConfirmed(sent),
-  response_status_code: sent.response_status_code,
-  response_duration_ms: sent.duration_ms,
-  failure: sent.failure,
+  ended_at: now + outcome.duration_ms,
+  confirmed: isConfirmed(outcome),
+  response_status_code: outcome.response_status_code,
+  response_duration_ms: outcome.duration_ms,
+  failure: outcome.failure,
   trigger
 })
 
 type StorageService = Storage["Service"]
 
 /** An attempt that is due. */
-interface Due {
+interface DueDelivery {
   readonly job: ClaimedJob
   readonly trigger: "manual" | "scheduled"
   /** The step in the delivery's schedule; null for an attempt outside the schedule. */
@@ -106,7 +106,7 @@ const makeLoad = (storage: StorageService) => {
     const subscription = yield* Fiber.join(reading)
     if (delivery === null || subscription === null) return null
     if (schedule_step !== null && (delivery.schedule_step !== schedule_step || !Delivery.isOpen(delivery))) return null
-    const due: Due = { job, trigger, schedule_step, delivery, subscription }
+    const due: DueDelivery = { job, trigger, schedule_step, delivery, subscription }
     return due
   })
 }
@@ -119,18 +119,18 @@ const loadDelivery = (
   eventId: string
 ) => readOne(storage, Delivery.kind, workspaceId, Delivery.idOf(subscriptionId, eventId))
 
-type Reading = Fiber.Fiber<Endpoint.KeptSubscription | null, StorageUnavailable>
+type ReadSubscription = Fiber.Fiber<Endpoint.KeptSubscription | null, StorageUnavailable>
 
 /** Makes a function that begins to read a subscription. Jobs from the same claim share the read. */
 const readingSubscriptions = (storage: StorageService) => {
   // The jobs of a claim begin together, so only the latest claim's reads are kept.
   let newest: typeof Claim.Service = null
-  let shared = new Map<SubscriptionId, Reading>()
+  let shared = new Map<SubscriptionId, ReadSubscription>()
 
-  const begin = (workspaceId: WorkspaceId, id: SubscriptionId): Effect.Effect<Reading> =>
+  const begin = (workspaceId: WorkspaceId, id: SubscriptionId): Effect.Effect<ReadSubscription> =>
     Effect.forkDetach(readOne(storage, Endpoint.subscriptionKind, workspaceId, id), { startImmediately: true })
 
-  return (workspaceId: WorkspaceId, id: SubscriptionId): Effect.Effect<Reading> =>
+  return (workspaceId: WorkspaceId, id: SubscriptionId): Effect.Effect<ReadSubscription> =>
     Effect.flatMap(Claim, (claim) => {
       if (claim === null) return begin(workspaceId, id)
       if (claim !== newest) {
@@ -151,7 +151,7 @@ const readingSubscriptions = (storage: StorageService) => {
 const maxOpened = 10_000
 
 /** The key of an opened secret, and the subscription for which the secret was sealed. */
-interface Opened {
+interface OpenedSecrets {
   readonly workspace_id: WorkspaceId
   readonly subscription_id: SubscriptionId
   readonly key: Mac.Key
@@ -162,7 +162,7 @@ interface Opened {
  * secret can be opened, because nothing may then be sent.
  */
 const openingKeys = (seal: Seal["Service"]) => {
-  const opened = new BoundedMap<string, Opened>(maxOpened)
+  const opened = new BoundedMap<string, OpenedSecrets>(maxOpened)
 
   const open = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
@@ -200,7 +200,7 @@ const makeSend = Effect.gen(function* () {
   const sender = yield* WebhookSender.loggable
   const prefix = yield* WebhookHeaderPrefix
 
-  return Effect.fnUntraced(function* ({ delivery, job, subscription }: Due, now: number) {
+  return Effect.fnUntraced(function* ({ delivery, job, subscription }: DueDelivery, now: number) {
     const keys = yield* openKeys(job.workspace_id, subscription, now)
     // Receivers compare the timestamp with their own clock, so it is real time, not workspace time.
     const timestamp = Math.floor((yield* Clock.currentTimeMillis) / secondMs)
@@ -228,7 +228,7 @@ const postponedMs = (times: number): number => Math.min(5 * secondMs * times, 5 
  * attempt says nothing about the endpoint and is not recorded.
  */
 const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof abandoning>) =>
-  Effect.fnUntraced(function* ({ job, schedule_step }: Due, endedAt: number) {
+  Effect.fnUntraced(function* ({ job, schedule_step }: DueDelivery, endedAt: number) {
     const payload = JobPayload.read(job, "deliver")
     const postponed = (payload.postponed ?? 0) + 1
     if (postponed > maxPostponed) return yield* abandon(job, endedAt)
@@ -264,9 +264,9 @@ export interface AttemptResult extends Endpoint.EndedAttempt {
 }
 
 /** Commits an attempt's result, and returns once it is stored. */
-export type Write = (result: AttemptResult) => Effect.Effect<void, Refused>
+export type Write = (result: AttemptResult) => Effect.Effect<void, CommitRefusal>
 
-type Refused = VersionConflict | LeaseLost | StorageUnavailable
+type CommitRefusal = VersionConflict | LeaseLost | StorageUnavailable
 
 /** The maximum number of results in one change. */
 const maxBatch = 32
@@ -301,7 +301,7 @@ export const makeWriter = Effect.fnUntraced(function* (
   })
 
   /** Commits one result. After a conflict, only the commit is repeated; the webhook is not sent again. */
-  const writeOne = (result: AttemptResult): Effect.Effect<void, Refused> =>
+  const writeOne = (result: AttemptResult): Effect.Effect<void, CommitRefusal> =>
     Effect.catchTag(commit([result]), "VersionConflict", () => retryOnConflict(reloadAndCommit(result)))
 
   /**
@@ -317,7 +317,7 @@ export const makeWriter = Effect.fnUntraced(function* (
   })
 
   const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
-  return yield* Batcher.make<AttemptResult, void, Refused>({
+  return yield* Batcher.make<AttemptResult, void, CommitRefusal>({
     send,
     unavailable,
     max_batch: maxBatch,
@@ -331,14 +331,14 @@ export const makeWriter = Effect.fnUntraced(function* (
 const endpointKeyOf = ({ job, subscription_id }: AttemptResult): string => `${job.workspace_id} ${subscription_id}`
 
 /** Whether another process has just written to the same endpoint, so that the results themselves may be valid. */
-const isRace = (error: Refused): boolean => error._tag === "VersionConflict" && error.kind !== "delivery"
+const isRace = (error: CommitRefusal): boolean => error._tag === "VersionConflict" && error.kind !== "delivery"
 
 /** Whether a single result may be the cause of the rejection. False if storage is unavailable. */
-const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
-  Exit.isFailure(written) && Option.getOrNull(Cause.findErrorOption(written.cause))?._tag !== "StorageUnavailable"
+const isRefused = (exit: Exit.Exit<void, CommitRefusal>): boolean =>
+  Exit.isFailure(exit) && Option.getOrNull(Cause.findErrorOption(exit.cause))?._tag !== "StorageUnavailable"
 
 /** An endpoint in the version that this process last wrote. */
-interface Written {
+interface LastWritten {
   readonly endpoint: Endpoint.Endpoint
   /** Whether no other process wrote between the last two commits. While others also write, this version is outdated. */
   readonly isAlone: boolean
@@ -354,7 +354,7 @@ const maxCached = 10_000
  * a sandbox, the endpoint is read each time, because a reset restarts the version numbers of its health.
  */
 const makeCommit = (storage: StorageService) => {
-  const cache = new BoundedMap<string, Written>(maxCached)
+  const cache = new BoundedMap<string, LastWritten>(maxCached)
 
   const loadEndpoint = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription_id: id }: AttemptResult) {
     const [subscription, health] = yield* Effect.all(

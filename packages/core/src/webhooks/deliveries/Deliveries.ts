@@ -20,7 +20,7 @@ import * as DeliveryReplays from "./DeliveryReplays.ts"
 import type { DeliveriesInput, DeliveryInput, DeliveryPage, ReplayResult, TestResult } from "./DeliveryViews.ts"
 import * as TestEvents from "./TestEvents.ts"
 
-type Refused<Code extends ApiError.ErrorCode> = ApiError.ApiError<Code> | StorageUnavailable
+type DeliveryRefusal<Code extends ApiError.ErrorCode> = ApiError.ApiError<Code> | StorageUnavailable
 
 /** Delivers events to subscriptions, and reports on deliveries (api.md, Deliveries). */
 export class Deliveries extends Context.Service<
@@ -30,20 +30,23 @@ export class Deliveries extends Context.Service<
     readonly list: (
       call: Call,
       input: DeliveriesInput
-    ) => Effect.Effect<Json.Json<DeliveryPage>, Refused<"not_found" | "invalid_cursor">>
+    ) => Effect.Effect<Json.Json<DeliveryPage>, DeliveryRefusal<"not_found" | "invalid_cursor">>
     /** Reads one delivery with its latest attempts. */
     readonly get: (
       call: Call,
       input: DeliveryInput
-    ) => Effect.Effect<Json.Json<Delivery.Delivery>, Refused<"not_found">>
-    readonly health: (call: Call, id: string) => Effect.Effect<Json.Json<SubscriptionHealth>, Refused<"not_found">>
+    ) => Effect.Effect<Json.Json<Delivery.Delivery>, DeliveryRefusal<"not_found">>
+    readonly health: (
+      call: Call,
+      id: string
+    ) => Effect.Effect<Json.Json<SubscriptionHealth>, DeliveryRefusal<"not_found">>
     /** Queues a test event for delivery. Each subscription may have ten tests a minute. */
     readonly test: (
       call: Call,
       id: string
     ) => Effect.Effect<
       Json.Json<TestResult>,
-      Refused<"not_found" | "conflict" | "rate_limited" | "service_unavailable" | "invalid_input">
+      DeliveryRefusal<"not_found" | "conflict" | "rate_limited" | "service_unavailable" | "invalid_input">
     >
     /** Queues a delivery from the log again. Each event may be replayed five times a day. */
     readonly replay: (
@@ -51,7 +54,7 @@ export class Deliveries extends Context.Service<
       input: DeliveryInput
     ) => Effect.Effect<
       Json.Json<ReplayResult>,
-      Refused<"not_found" | "conflict" | "rate_limited" | "service_unavailable" | "invalid_input">
+      DeliveryRefusal<"not_found" | "conflict" | "rate_limited" | "service_unavailable" | "invalid_input">
     >
     readonly jobs: JobHandlers<"deliver">
     /** Abandons an attempt whose job failed too often. */
@@ -72,8 +75,8 @@ export class Deliveries extends Context.Service<
       const replay = yield* DeliveryReplays.make
       return Deliveries.of({
         ...log,
-        test: (call, id) => decideAtMoment(workspaces, call, (current) => test(current, id)),
-        replay: (call, input) => decideAtMoment(workspaces, call, (current) => replay(current, input)),
+        test: (call, id) => decideAtMoment(workspaces, call, (callAtMoment) => test(callAtMoment, id)),
+        replay: (call, input) => decideAtMoment(workspaces, call, (callAtMoment) => replay(callAtMoment, input)),
         jobs: { deliver: attempts.attempt },
         abandon: attempts.abandon
       })

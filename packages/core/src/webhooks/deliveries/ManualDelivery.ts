@@ -28,8 +28,8 @@ export const make = Effect.gen(function* () {
 
   /** The stored response of an earlier call with the same key; null if there was no such call. */
   const storedAnswer = <A>(call: Call, kind: Kind<string, A>, id: string) =>
-    Effect.map(storage.get({ workspace_id: call.moment.workspace.id, kind: kind.name, id }), (stored) =>
-      Option.isNone(stored) ? null : kind.json(stored.value)
+    Effect.map(storage.get({ workspace_id: call.moment.workspace.id, kind: kind.name, id }), (record) =>
+      Option.isNone(record) ? null : kind.json(record.value)
     )
 
   /** Queues a test or a replay. The same change stores the response, in case the caller never receives it. */

@@ -82,11 +82,11 @@ export const withDeliveries = (
 const delivering = (storage: StorageService, revisions: Revisions["Service"], workspaces: Workspaces["Service"]) => {
   const deliverTo = Effect.fnUntraced(function* (
     change: Change,
-    wanted: ReadonlyArray<Wanted>,
+    deliveries: ReadonlyArray<WantedDeliveries>,
     subscriptions: Recipients.Recipients["subscriptions"]
   ) {
     const revision = yield* revisions.pin(change.workspace_id)
-    const queued = wanted.flatMap((event) => enqueueFor(event, revision))
+    const queued = deliveries.flatMap((event) => enqueueFor(event, revision))
     const isSandbox = subscriptions.some(({ environment }) => environment === "sandbox")
     const aheadMs = isSandbox ? yield* remainingAdvanceOf(workspaces, change.workspace_id) : 0
     yield* storage.commit({
@@ -132,19 +132,22 @@ const remainingAdvanceOf = (workspaces: Workspaces["Service"], workspaceId: Work
   )
 
 /** An event and the subscriptions that want it. */
-interface Wanted {
+interface WantedDeliveries {
   readonly stored: NewEvent
   readonly json: Json.Json<Event>
   readonly type: string
   readonly subscriptions: ReadonlyArray<Endpoint.KeptSubscription>
 }
 
-const wantedBy = (stored: NewEvent, recipients: ReadonlyArray<Endpoint.KeptSubscription>): ReadonlyArray<Wanted> => {
+const wantedBy = (
+  event: NewEvent,
+  recipients: ReadonlyArray<Endpoint.KeptSubscription>
+): ReadonlyArray<WantedDeliveries> => {
   if (recipients.length === 0) return []
-  const json = Json.fromText<Event>(stored.body)
-  const type = stored.type ?? Json.decode(json).type
+  const json = Json.fromText<Event>(event.body)
+  const type = event.type ?? Json.decode(json).type
   const subscriptions = recipients.filter(({ event_types }) => event_types.includes(type))
-  return subscriptions.length === 0 ? [] : [{ stored, json, type, subscriptions }]
+  return subscriptions.length === 0 ? [] : [{ stored: event, json, type, subscriptions }]
 }
 
 interface Queued {
@@ -153,7 +156,7 @@ interface Queued {
 }
 
 const enqueueFor = (
-  { stored, json, type, subscriptions }: Wanted,
+  { stored, json, type, subscriptions }: WantedDeliveries,
   revision: Revision.Revision
 ): ReadonlyArray<Queued> => {
   const payload = payloadOf(json, revision)

@@ -35,7 +35,7 @@ export interface RecoveryName {
 }
 
 type NotFound = ApiError.ApiError<"not_found">
-type Refused = NotFound | ApiError.ApiError<"conflict"> | StorageUnavailable
+type RecoveryRefusal = NotFound | ApiError.ApiError<"conflict"> | StorageUnavailable
 
 /** Sends many of an endpoint's deliveries again, one after another in the order of their events, at a limited rate. */
 export class Recoveries extends Context.Service<
@@ -50,7 +50,10 @@ export class Recoveries extends Context.Service<
      * Starts a recovery. Fails with `conflict` if the subscription's delivery is off, or if it already has a recovery
      * in progress.
      */
-    readonly start: (workspace_id: WorkspaceId, request: RecoveryRequest) => Effect.Effect<Recovery.Recovery, Refused>
+    readonly start: (
+      workspace_id: WorkspaceId,
+      request: RecoveryRequest
+    ) => Effect.Effect<Recovery.Recovery, RecoveryRefusal>
     /** Lists a subscription's recoveries, newest first; at most a hundred. */
     readonly list: (
       workspace_id: WorkspaceId,
@@ -61,7 +64,7 @@ export class Recoveries extends Context.Service<
       workspace_id: WorkspaceId,
       named: RecoveryName,
       action: Recovery.RecoveryAction
-    ) => Effect.Effect<Recovery.Recovery, Refused>
+    ) => Effect.Effect<Recovery.Recovery, RecoveryRefusal>
     readonly jobs: JobHandlers<"recover_deliveries">
   }
 >()("@quotewire/core/Recoveries") {
@@ -184,8 +187,8 @@ const makeOwned = Effect.gen(function* () {
     preview,
     list,
     start: (workspaceId: WorkspaceId, request: RecoveryRequest) => retryOnConflict(start(workspaceId, request)),
-    change: (workspaceId: WorkspaceId, named: RecoveryName, action: Recovery.RecoveryAction) =>
-      retryOnConflict(change(workspaceId, named, action))
+    change: (workspaceId: WorkspaceId, recoveryName: RecoveryName, action: Recovery.RecoveryAction) =>
+      retryOnConflict(change(workspaceId, recoveryName, action))
   }
 })
 

@@ -371,5 +371,5 @@ export const cancelJob = (subscription_id: SubscriptionId, due_at: number): NewJ
   JobPayload.make("cancel_deliveries", { subscription_id }, { due_at, ordered: false })
 
 /** The job that drops a subscription if it is still unfinished at `due_at`. In a sandbox, the job is ordered. */
-export const dropJob = (subscription_id: SubscriptionId, due_at: number, ordered: boolean): NewJob =>
-  JobPayload.make("drop_subscription", { subscription_id }, { due_at, ordered })
+export const dropJob = (subscription_id: SubscriptionId, due_at: number, isOrdered: boolean): NewJob =>
+  JobPayload.make("drop_subscription", { subscription_id }, { due_at, ordered: isOrdered })

@@ -208,18 +208,20 @@ export const attemptedHealth = (health: KeptHealth, outcome: Delivery.AttemptOut
 /** An endpoint counts as hanging after this many consecutive attempts have hung. */
 const hangsAfter = 3
 
-/** When an endpoint began to fail, given a failed attempt that was made `now`. */
-const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, now: number): number | null =>
-  succeeded_at !== null && now < succeeded_at ? failing_since : Math.min(now, failing_since ?? now)
+/** When an endpoint began to fail, given a failed attempt that was made at `attemptedAt`. */
+const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, attemptedAt: number): number | null =>
+  succeeded_at !== null && attemptedAt < succeeded_at
+    ? failing_since
+    : Math.min(attemptedAt, failing_since ?? attemptedAt)
 
 /**
- * When an endpoint began to fail, given a successful attempt that was made `now`; null unless a later failure is
- * known.
+ * When an endpoint began to fail, given a successful attempt that was made at `attemptedAt`; null unless a later failure
+ * is known.
  */
-const failingAfter = ({ last_attempt, failing_since }: KeptHealth, now: number): number | null => {
-  if (failing_since === null || failing_since > now) return failing_since
-  const newest = last_attempt === null ? now : toMillis(last_attempt.attempted_at)
-  return last_attempt?.status === "failed" && newest > now ? newest : null
+const failingAfter = ({ last_attempt, failing_since }: KeptHealth, attemptedAt: number): number | null => {
+  if (failing_since === null || failing_since > attemptedAt) return failing_since
+  const newest = last_attempt === null ? attemptedAt : toMillis(last_attempt.attempted_at)
+  return last_attempt?.status === "failed" && newest > attemptedAt ? newest : null
 }
 
 /**
@@ -292,9 +294,12 @@ const step = (
   const health = attemptedHealth(previous, outcome)
   // After five days of failures, delivery is turned off and all open deliveries are cancelled.
   const turnsOff = !outcome.confirmed && receives(subscription) && isShutOff(health, outcome.attempted_at)
-  const hangs = health.hung >= hangsAfter
+  const isHanging = health.hung >= hangsAfter
   // `updated_at` stays the same, because the owner sees no change.
-  const known = subscription.hangs === hangs ? subscription : changed(subscription, { hangs }, subscription.updated_at)
+  const known =
+    subscription.hangs === isHanging
+      ? subscription
+      : changed(subscription, { hangs: isHanging }, subscription.updated_at)
   const after = turnsOff ? changed(known, { delivery_enabled: false }, ended_at) : known
   // If the attempt is outside the schedule, or its delivery was cancelled in the meantime, it is only recorded.
   const isNext = Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step
@@ -315,10 +320,10 @@ const step = (
  * Applies the attempts to one endpoint, one after another. The result is the same as if each were committed separately,
  * except that each record is written only once.
  *
- * `stored` is the endpoint as stored. Every written record has the next version.
+ * `endpoint` is the endpoint as stored. Every written record has the next version.
  */
-export const applyAttempts = (stored: Endpoint, attempts: ReadonlyArray<EndedAttempt>): AttemptChanges => {
-  let { subscription, health }: Endpoint = stored
+export const applyAttempts = (endpoint: Endpoint, attempts: ReadonlyArray<EndedAttempt>): AttemptChanges => {
+  let { subscription, health }: Endpoint = endpoint
   let at = 0
   const deliveries = new Map<string, { readonly last: Delivery.KeptDelivery; readonly record: StoredRecord }>()
   const jobs: Array<NewJob> = []
@@ -334,10 +339,10 @@ export const applyAttempts = (stored: Endpoint, attempts: ReadonlyArray<EndedAtt
     jobs.push(...after.jobs)
   }
   const writes = [...deliveries.values()].map(({ record }) => record)
-  health = { ...health, version: stored.health.version + 1 }
+  health = { ...health, version: endpoint.health.version + 1 }
   writes.push(healthToStored(health, subscription, at))
-  if (subscription !== stored.subscription) {
-    subscription = { ...subscription, version: stored.subscription.version + 1 }
+  if (subscription !== endpoint.subscription) {
+    subscription = { ...subscription, version: endpoint.subscription.version + 1 }
     writes.push(subscriptionToStored(subscription))
   }
   return { writes, jobs, endpoint: { subscription, health } }

@@ -28,7 +28,7 @@ import * as Refusals from "./SubscriptionRefusals.ts"
 import type { CreateInput, ListInput, SubscriptionPage, UpdateInput } from "./SubscriptionViews.ts"
 
 type View = Json.Json<Subscription.EventSubscription>
-type Refused<Code extends ApiError.ErrorCode> = ApiError.ApiError<Code> | StorageUnavailable
+type SubscriptionRefusal<Code extends ApiError.ErrorCode> = ApiError.ApiError<Code> | StorageUnavailable
 
 /** Creates, changes and disables subscriptions (api.md, Event subscriptions). */
 export class EventSubscriptions extends Context.Service<
@@ -45,11 +45,11 @@ export class EventSubscriptions extends Context.Service<
     readonly create: (
       call: Call,
       input: CreateInput
-    ) => Effect.Effect<View, Refused<"invalid_input" | "conflict" | "service_unavailable">>
+    ) => Effect.Effect<View, SubscriptionRefusal<"invalid_input" | "conflict" | "service_unavailable">>
     readonly list: (
       call: Call,
       input: ListInput
-    ) => Effect.Effect<Json.Json<SubscriptionPage>, Refused<"invalid_cursor">>
+    ) => Effect.Effect<Json.Json<SubscriptionPage>, SubscriptionRefusal<"invalid_cursor">>
     /** Checks the URL and the event types of an input in which other fields are malformed. */
     readonly validateRest: (
       input: unknown,
@@ -59,9 +59,9 @@ export class EventSubscriptions extends Context.Service<
     readonly update: (
       call: Call,
       input: UpdateInput
-    ) => Effect.Effect<View, Refused<"invalid_input" | "not_found" | "conflict" | "service_unavailable">>
+    ) => Effect.Effect<View, SubscriptionRefusal<"invalid_input" | "not_found" | "conflict" | "service_unavailable">>
     /** Disables a subscription and cancels its open deliveries. Disabling it again changes nothing. */
-    readonly disable: (call: Call, id: string) => Effect.Effect<View, Refused<"not_found">>
+    readonly disable: (call: Call, id: string) => Effect.Effect<View, SubscriptionRefusal<"not_found">>
     /**
      * Creates a new secret in two steps, as `create` does. The old secret keeps signing for a day.
      *
@@ -71,7 +71,7 @@ export class EventSubscriptions extends Context.Service<
     readonly rotate: (
       call: Call,
       id: string
-    ) => Effect.Effect<View, Refused<"invalid_input" | "not_found" | "conflict" | "service_unavailable">>
+    ) => Effect.Effect<View, SubscriptionRefusal<"invalid_input" | "not_found" | "conflict" | "service_unavailable">>
     readonly jobs: JobHandlers<"cancel_deliveries" | "drop_subscription">
   }
 >()("@quotewire/core/EventSubscriptions") {
@@ -93,17 +93,20 @@ export class EventSubscriptions extends Context.Service<
         create: (call, input) =>
           Effect.andThen(
             sending,
-            decideAtMoment(workspaces, call, (current) => create(current, input))
+            decideAtMoment(workspaces, call, (callAtMoment) => create(callAtMoment, input))
           ),
         list: yield* makeList,
         validateRest: (input, refused) => validateRest(sender, input, refused),
-        update: (call, input) => decideAtMoment(workspaces, call, (current) => changes.update(current, input)),
-        disable: (call, id) => decideAtMoment(workspaces, call, (current) => changes.disable(current, id)),
+        update: (call, input) =>
+          decideAtMoment(workspaces, call, (callAtMoment) => changes.update(callAtMoment, input)),
+        disable: (call, id) => decideAtMoment(workspaces, call, (callAtMoment) => changes.disable(callAtMoment, id)),
         rotate: (call, id) =>
           Effect.andThen(
             sending,
-            decideAtMoment(workspaces, call, (current) =>
-              Effect.flatMap(find(storage, current.moment.workspace.id, id), (found) => rotate(current, found))
+            decideAtMoment(workspaces, call, (callAtMoment) =>
+              Effect.flatMap(find(storage, callAtMoment.moment.workspace.id, id), (subscription) =>
+                rotate(callAtMoment, subscription)
+              )
             )
           ),
         jobs: {

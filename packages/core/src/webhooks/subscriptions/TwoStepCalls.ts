@@ -47,10 +47,10 @@ export const load = Effect.fnUntraced(function* (storage: Storage["Service"], ca
 })
 
 /** The state of a call after its first step. */
-export const begin = (previous: TwoStepCall, begun: FirstStep): TwoStepCall => ({
+export const begin = (previous: TwoStepCall, firstStep: FirstStep): TwoStepCall => ({
   ...previous,
   version: previous.version + 1,
-  begun
+  begun: firstStep
 })
 
 /** The state of a call after its second step was refused. Its key can be used again. */

@@ -1,7 +1,7 @@
 import type { Quote } from "./Result.ts"
 
 /** What all quotes have in common. The card shows it once, so that the differences are easy to see. */
-export interface Shared {
+export interface SharedParts {
   /** The `coverKey` of each common coverage. */
   readonly covers: ReadonlySet<string>
   readonly conditions: ReadonlySet<string>
@@ -23,7 +23,7 @@ export const coverKey = ({ kind, label, subject_id }: Subject, cover: Cover): st
   JSON.stringify([subject_id, kind, label, cover])
 
 /** Finds what these quotes have in common; empty if there is only one quote. */
-export const of = (quotes: ReadonlyArray<Quote>): Shared => ({
+export const of = (quotes: ReadonlyArray<Quote>): SharedParts => ({
   covers: common(quotes, ({ coverage }) =>
     coverage.subjects.flatMap((subject) => subject.coverages.map((cover) => coverKey(subject, cover)))
   ),
@@ -39,8 +39,10 @@ export const of = (quotes: ReadonlyArray<Quote>): Shared => ({
 })
 
 /** A carrier's name, without "(sandbox)" if all quotes are from a sandbox. */
-export const nameOf = ({ name }: Quote["source"]["carrier"], { is_sandbox }: Pick<Shared, "is_sandbox">): string =>
-  is_sandbox ? name.replace(/ \(sandbox\)$/, "") : name
+export const nameOf = (
+  { name }: Quote["source"]["carrier"],
+  { is_sandbox }: Pick<SharedParts, "is_sandbox">
+): string => (is_sandbox ? name.replace(/ \(sandbox\)$/, "") : name)
 
 const common = (
   quotes: ReadonlyArray<Quote>,

@@ -57,7 +57,7 @@ const listed = (items: ReadonlyArray<ReadonlyArray<Child>>): ReadonlyArray<Child
 
 const textItems = (items: ReadonlyArray<string>): ReadonlyArray<Child> => listed(items.map((item) => [isolated(item)]))
 
-const sharedParts = ([first]: ReadonlyArray<Quote>, shared: Shared.Shared): ReadonlyArray<Child> => {
+const sharedParts = ([first]: ReadonlyArray<Quote>, shared: Shared.SharedParts): ReadonlyArray<Child> => {
   const cover = first === undefined ? [] : drawCover(first.coverage.subjects, (key) => shared.covers.has(key))
   return [
     ...(cover.length === 0 ? [] : [part("Coverage", ...cover)]),
@@ -88,7 +88,7 @@ const stateOf = (request: QuoteRequest, quotes: number, timeZone: string | undef
 }
 
 /** The carriers without a quote, each with the reason. */
-const withoutQuote = ({ carriers }: QuoteRequest, shared: Shared.Shared): ReadonlyArray<ReadonlyArray<Child>> =>
+const withoutQuote = ({ carriers }: QuoteRequest, shared: Shared.SharedParts): ReadonlyArray<ReadonlyArray<Child>> =>
   carriers
     .filter(({ outcome }) => outcome !== "quoted")
     .map((result) => [

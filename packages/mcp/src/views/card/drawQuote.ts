@@ -3,7 +3,7 @@ import { count, dollars, words } from "../../answers/phrases.ts"
 import { amounts, drawCover } from "./drawCover.ts"
 import { type Child, element, foldable, isolated, list, longestName, moment, sentence } from "./elements.ts"
 import type { Quote } from "./Result.ts"
-import { nameOf, type Shared } from "./Shared.ts"
+import { nameOf, type SharedParts } from "./Shared.ts"
 
 /** What drawing a quote depends on, besides the quote. */
 export interface DrawContext {
@@ -22,7 +22,7 @@ export interface DrawContext {
  * Draws one quote, without what all quotes have in common. Its parts are aligned in rows with those of the neighboring
  * quotes.
  */
-export const drawQuote = (quote: Quote, shared: Shared, context: DrawContext): HTMLElement => {
+export const drawQuote = (quote: Quote, shared: SharedParts, context: DrawContext): HTMLElement => {
   const { price, source, status } = quote
   const { carrier, product } = source
   return element(
@@ -85,7 +85,7 @@ const priceOf = ({ comparison, premium, term_months }: Quote["price"]): Readonly
 const term = (text: string): HTMLElement => element("span", "term", text)
 
 /** The price of the whole term, how it is billed, and what the monthly price compares. */
-const aboutPrice = ({ evidence, price }: Quote, { comparisons, labels }: Shared): ReadonlyArray<Child> => {
+const aboutPrice = ({ evidence, price }: Quote, { comparisons, labels }: SharedParts): ReadonlyArray<Child> => {
   const { billing_cycle, comparison, premium, term_months } = price
   const whole =
     premium === null || comparison === null || term_months === null
@@ -100,7 +100,7 @@ const aboutPrice = ({ evidence, price }: Quote, { comparisons, labels }: Shared)
   ]
 }
 
-const coverOf = ({ coverage: { subjects } }: Quote, { covers }: Shared): ReadonlyArray<HTMLElement> => {
+const coverOf = ({ coverage: { subjects } }: Quote, { covers }: SharedParts): ReadonlyArray<HTMLElement> => {
   const own = drawCover(subjects, (key) => !covers.has(key))
   if (own.length > 0) return [part(covers.size === 0 ? "Coverage" : "Coverage that differs", ...own)]
   const text = covers.size === 0 ? "Not stated" : "The same in every quote"
@@ -117,7 +117,10 @@ const feesOf = ({ price: { fees } }: Quote, { premium_includes_fees }: DrawConte
   ]
 }
 
-const termsOf = ({ coverage, evidence }: Quote, { assumptions, conditions }: Shared): ReadonlyArray<HTMLElement> => [
+const termsOf = (
+  { coverage, evidence }: Quote,
+  { assumptions, conditions }: SharedParts
+): ReadonlyArray<HTMLElement> => [
   ...texts(
     "Conditions",
     coverage.conditions.filter((text) => !conditions.has(text))
@@ -129,7 +132,7 @@ const termsOf = ({ coverage, evidence }: Quote, { assumptions, conditions }: Sha
 ]
 
 /** The end of a quote: whether it can still be accepted, and how. */
-const endOf = (quote: Quote, shared: Shared, context: DrawContext): ReadonlyArray<Child> => {
+const endOf = (quote: Quote, shared: SharedParts, context: DrawContext): ReadonlyArray<Child> => {
   const { availability, environment, status, status_details } = quote
   const { expires_at } = availability
   if (status === "inactive") return [element("p", "ended", "No longer available. ", isolated(status_details.message))]
@@ -149,7 +152,11 @@ const endOf = (quote: Quote, shared: Shared, context: DrawContext): ReadonlyArra
  * A button that opens the carrier's site. If the URL is http, or the client program does not open it, the URL as text
  * instead.
  */
-const onwardOf = ({ next_actions, source }: Quote, shared: Shared, { openLink }: DrawContext): ReadonlyArray<Child> => {
+const onwardOf = (
+  { next_actions, source }: Quote,
+  shared: SharedParts,
+  { openLink }: DrawContext
+): ReadonlyArray<Child> => {
   const url = next_actions.find(({ type }) => type === "continue_on_carrier_site")?.url
   if (typeof url !== "string") return []
   const protocol = URL.canParse(url) ? new URL(url).protocol : ""

@@ -38,9 +38,9 @@ const start = (page: Window): void => {
   let timeZone: string | undefined
   let result: Result | null = null
 
-  const show = (next: Result): void => {
-    const drawn = draw(next, { timeZone, now: Date.now(), openLink: (url) => host.openLink(url) })
-    result = next
+  const show = (nextResult: Result): void => {
+    const drawn = draw(nextResult, { timeZone, now: Date.now(), openLink: (url) => host.openLink(url) })
+    result = nextResult
     title.textContent = drawn.title
     state.replaceChildren(...drawn.state)
     body.replaceChildren(...drawn.body)
