@@ -1,0 +1,48 @@
+/** The modules that run effects although they are neither services nor parts of one, by what they do. */
+export const effectful: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "derive or check tokens and digests with the platform's cryptography": [
+    "access/Cursor access/PartnerLink access/ReadHandle access/Token calls/Fingerprint",
+    "carriers/SignedCallbacks webhooks/Signature webhooks/verify"
+  ],
+  "define values that the context carries": [
+    "carriers/CarrierConnections carriers/CarrierTransport carriers/recorder/CarrierExchange lines/Lines",
+    "runner/Claim runner/RetentionPeriods storage/Staging webhooks/WebhookHeaders wire/PublicUrl"
+  ],
+  "define operations and handlers, which are effects": [
+    "calls/Operation operators/OperatorOperation runner/JobHandler"
+  ],
+  "call carriers, or are what carriers implement": [
+    "carriers/CallTime carriers/CarrierDefinition carriers/OwnScenarios carriers/defineCarrier",
+    "carriers/definedCalls carriers/http/CarrierHttp carriers/http/CarrierResponse carriers/http/SentRequest",
+    "carriers/http/Tokens carriers/recorder/Draft carriers/recorder/HttpRecording rating/ratePlanCarrier",
+    "sandbox/fictional"
+  ],
+  "log what they refuse or drop": [
+    "calls/FinishedCall calls/Refusal carriers/AnswerRules quoting/asking/ReplyRules",
+    "webhooks/subscriptions/SubscriptionRefusals"
+  ],
+  "read or write records through the storage that a service passes": [
+    "access/Directory calls/acceptOnce calls/decideAtMoment consuming/ConsumerStore consuming/claiming",
+    "consuming/consumerStatus consuming/eachWorkspacePage consuming/parkedEvents consuming/parking",
+    "consuming/startPositions quoting/readAuthority quoting/RevisionPreview sandbox/NextDue",
+    "storage/CellReadiness webhooks/deliveries/Publishing webhooks/records/SubscriptionStore",
+    "webhooks/subscriptions/Cancelling webhooks/subscriptions/Recipients webhooks/subscriptions/Restarting",
+    "webhooks/subscriptions/SubscriptionChecks webhooks/subscriptions/TwoStepCalls"
+  ],
+  "hold a process's state for a service": ["access/KnownKeys access/limits/SharedCounts access/sealing/SealKeysInUse"],
+  "run work: locks, fibers and time": [
+    "concurrency/Fault concurrency/KeyedMutex concurrency/Monotonic concurrency/Slot concurrency/supervise",
+    "runner/JobBatch"
+  ],
+  "run a program's consumers": [
+    "consuming/ConsumeOptions consuming/ConsumerSignals consuming/Dispatcher consuming/HandlerRuns",
+    "consuming/HeldConsumer consuming/Turns consuming/WorkspaceContext consuming/consumeWorkspace",
+    "consuming/promises"
+  ],
+  "start, call and stop an embedded service": [
+    "embedding/Embedded embedding/Lifetime embedding/ProgramLogger embedding/given embedding/rejections",
+    "embedding/sealKeys embedding/whenClosing"
+  ],
+  "recognize layers among settings": ["config/Config config/ConfigRules embedding/EmbedRules wire/EffectCopy"],
+  "decode with Effect's parsers": ["wire/DecodeFaults wire/Xml"]
+}
