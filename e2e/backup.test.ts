@@ -7,6 +7,8 @@ import { ExampleApplications } from "@quotewire/core/testing"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Clock, Effect, Layer, Redacted, type Scope } from "effect"
 import { Client } from "pg"
+import { off } from "../test/support/clocks.ts"
+import { waitUntil } from "../test/support/eventually.ts"
 import { PostgresServer, temporaryFolder } from "../test/support/PostgresServer.ts"
 import { manifest } from "../test/support/sources.ts"
 import { emptyDatabase, scopedDatabase, statements } from "../test/support/TestDatabase.ts"
@@ -15,12 +17,10 @@ import { Caller } from "./chaos/Caller.ts"
 import * as Chance from "./chaos/Chance.ts"
 import type { FeedEvent } from "./chaos/Feed.ts"
 import * as Follower from "./chaos/Follower.ts"
-import { after } from "./chaos/Hosts.ts"
 import * as Organization from "./chaos/Organization.ts"
 import * as Receiver from "./chaos/Receiver.ts"
 import { settle } from "./chaos/settle.ts"
 import { http, start } from "./host.ts"
-import { off } from "./support/clocks.ts"
 
 const run = promisify(execFile)
 
@@ -69,7 +69,7 @@ const baseBackup = Effect.gen(function* () {
       Effect.promise(async () => {
         await server.stop("immediate")
         const restored = await PostgresServer.restore(copy, { label: rows[0].labelfile, archive })
-        while (!(await isOpen(restored.url("postgres")))) await after(20)
+        await waitUntil(() => isOpen(restored.url("postgres")))
         return restored
       }),
       remove
@@ -137,7 +137,7 @@ const play = Effect.fnUntraced(function* ({ url, backUp }: Source) {
   const load = Promise.all([1, 2].map((lane) => Organization.load(acme, Chance.make(lane), lane, 100, () => over)))
   const more = async (count: number) => {
     const before = acme.accepted.size
-    while (acme.accepted.size < before + count) await Promise.race([load, after(10)])
+    await waitUntil(() => acme.accepted.size >= before + count, { unless: load })
   }
   const before = yield* Effect.promise(async () => {
     await more(5)
@@ -152,7 +152,7 @@ const play = Effect.fnUntraced(function* ({ url, backUp }: Source) {
   const late = yield* Effect.promise(async () => {
     receiver.accept()
     await more(5)
-    while (receiver.received.bodies.size === before.delivered) await after(10)
+    await waitUntil(() => receiver.received.bodies.size > before.delivered)
     over = true
     await load
     await Promise.all(acme.followers.map((follower) => follower.stop()))

@@ -4,9 +4,9 @@ import { PgStorage } from "@quotewire/storage-pg"
 import { PgCells } from "@quotewire/storage-pg/cells"
 import { Clock, Context, Effect, Layer } from "effect"
 import { FourCells } from "../packages/storage-pg/test/support/cells.ts"
+import { off } from "../test/support/clocks.ts"
 import { scopedDatabase, statements, type TestDatabase } from "../test/support/TestDatabase.ts"
 import { Host, http } from "./host.ts"
-import { off } from "./support/clocks.ts"
 import { advance, askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 const skewMs = 30_000

@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ExampleApplications } from "@quotewire/core/testing"
 import { Effect, Schedule } from "effect"
 import { migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
+import { waitUntil } from "../test/support/eventually.ts"
 import { statements } from "../test/support/TestDatabase.ts"
 import { Caller } from "./chaos/Caller.ts"
 import type { FeedEvent } from "./chaos/Feed.ts"
@@ -249,8 +250,7 @@ describe("hosts that are replaced one after another", () => {
         const replaced = async () => {
           for (const host of [...hosts, ...hosts]) {
             const before = accepted.length
-            while (accepted.length < before + 20)
-              await Promise.race([load, new Promise((next) => setTimeout(next, 20))])
+            await waitUntil(() => accepted.length >= before + 20, { unless: load })
             assert.strictEqual(await host.stop(), 0, host.said())
             await host.start()
           }

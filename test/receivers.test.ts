@@ -6,13 +6,13 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { Mac } from "effect/crypto"
 import { Host, http } from "../e2e/host.ts"
 import type { Keys } from "../e2e/support/Call.ts"
-import { eventually } from "../e2e/support/eventually.ts"
 import * as Subscriber from "../e2e/support/subscriber.ts"
 import { serveExpress } from "../examples/receivers/express.ts"
 import { serveFastify } from "../examples/receivers/fastify.ts"
 import { type Current, makeInbox, type Resource, type WebhookEvent } from "../examples/receivers/inbox.ts"
 import { serveNode } from "../examples/receivers/node.ts"
 import { catchUp, serviceAt } from "../examples/receivers/service.ts"
+import { until } from "./support/eventually.ts"
 
 /*
  * The receivers of the guide, each on a real server, with events from a real host and forgeries from a real sender.
@@ -84,7 +84,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       assert.strictEqual(yield* deliver(url, event("evt_1", 4)), 204)
-      yield* eventually(() => inbox.held().get("qt_1")?.version === 4)
+      yield* until(() => inbox.held().get("qt_1")?.version === 4)
       assert.deepStrictEqual(state.reads, ["qt_1 4"])
     })
   )
@@ -106,7 +106,7 @@ describe.each(receivers)("$name", ({ serve }) => {
       assert.deepStrictEqual(state.reads, [])
       // None of the refused deliveries used up the id, and an age of 298 seconds is accepted.
       assert.strictEqual(yield* deliver(url, event("evt_1", 4), { age_seconds: 298 }), 204)
-      yield* eventually(() => inbox.held().get("qt_1")?.version === 4)
+      yield* until(() => inbox.held().get("qt_1")?.version === 4)
     })
   )
 
@@ -116,7 +116,7 @@ describe.each(receivers)("$name", ({ serve }) => {
       // Parsing and reserializing changes the bytes.
       const write = (event: WebhookEvent) => `${JSON.stringify({ ...event, note: "caf\u00e9 \u{1f697}" }, null, 2)}\n`
       assert.strictEqual(yield* deliver(url, event("evt_1", 2), { write }), 204)
-      yield* eventually(() => inbox.held().has("qt_1"))
+      yield* until(() => inbox.held().has("qt_1"))
     })
   )
 
@@ -148,7 +148,7 @@ describe.each(receivers)("$name", ({ serve }) => {
       const { url, inbox, state } = yield* start(serve, async ({ id, version }) => ({ id, version: version - 1 }))
       for (const _ of [1, 2, 3]) assert.strictEqual(yield* deliver(url, event("evt_1", 4)), 204)
       assert.strictEqual(yield* deliver(url, event("evt_2", 5)), 204)
-      yield* eventually(() => inbox.held().get("qt_1")?.version === 4)
+      yield* until(() => inbox.held().get("qt_1")?.version === 4)
       assert.deepStrictEqual(state.reads, ["qt_1 4", "qt_1 5"])
     })
   )
@@ -164,11 +164,11 @@ describe.each(receivers)("$name", ({ serve }) => {
       for (const version of [3, 1, 4, 5, 6]) {
         assert.strictEqual(yield* deliver(url, event(`evt_${version}`, version)), 204)
       }
-      yield* eventually(() => state.reads.length === 2)
+      yield* until(() => state.reads.length === 2)
       assert.deepStrictEqual(state.reads, ["qt_1 3", "qt_1 6"])
       assert.strictEqual(inbox.held().get("qt_1")?.version, 5)
       yield* deliver(url, event("evt_7", 7))
-      yield* eventually(() => inbox.held().get("qt_1")?.version === 7)
+      yield* until(() => inbox.held().get("qt_1")?.version === 7)
     })
   )
 
@@ -179,7 +179,7 @@ describe.each(receivers)("$name", ({ serve }) => {
       assert.strictEqual(yield* deliver(url, test), 204)
       assert.strictEqual(yield* deliver(url, event("evt_1", 9, { type: "policy.bound" })), 204)
       assert.strictEqual(yield* deliver(url, event("evt_2", 3)), 204)
-      yield* eventually(() => inbox.held().get("qt_1")?.version === 3)
+      yield* until(() => inbox.held().get("qt_1")?.version === 3)
       assert.deepStrictEqual(state.reads, ["qt_1 3"])
     })
   )
@@ -189,7 +189,7 @@ describe.each(receivers)("$name", ({ serve }) => {
       const { url, state } = yield* start(serve, () => new Promise(() => {}))
       assert.strictEqual(yield* deliver(url, event("evt_1", 1)), 204)
       assert.strictEqual(yield* deliver(url, event("evt_2", 2)), 204)
-      yield* eventually(() => state.reads.length === 1)
+      yield* until(() => state.reads.length === 1)
     })
   )
 
@@ -202,12 +202,12 @@ describe.each(receivers)("$name", ({ serve }) => {
         return { id, version }
       })
       assert.strictEqual(yield* deliver(url, event("evt_1", 1)), 204)
-      yield* eventually(() => errors.mock.calls.length === 1)
+      yield* until(() => errors.mock.calls.length === 1)
       assert.strictEqual(errors.mock.calls[0]?.[0], "evt_1")
       errors.mockRestore()
       isDown = false
       assert.strictEqual(yield* deliver(url, event("evt_1", 1)), 204)
-      yield* eventually(() => inbox.held().has("qt_1"))
+      yield* until(() => inbox.held().has("qt_1"))
     })
   )
 })
@@ -242,8 +242,8 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("receivers on a 
       const id = yield* quoted(keys)
       const log = yield* delivered
       const now = yield* host.call(keys, "get_quote_request", { id, wait_seconds: 0 })
-      yield* eventually(() => inbox.held().size === 4)
-      yield* eventually(() => inbox.held().get(id)?.version === now.body.quote_request.version)
+      yield* until(() => inbox.held().size === 4)
+      yield* until(() => inbox.held().get(id)?.version === now.body.quote_request.version)
       const reads = state.reads.length
       // All events again, duplicated and reversed: no further reads.
       for (const scenario of ["duplicated", "reversed"]) yield* host.call(keys, "replay_events", { scenario })

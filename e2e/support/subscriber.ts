@@ -1,6 +1,7 @@
 import { ExampleApplications, type Receiver } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
 import { Effect } from "effect"
+import { eventually } from "../../test/support/eventually.ts"
 import { Host } from "../host.ts"
 import type { CallOptions, Keys } from "./Call.ts"
 
@@ -28,24 +29,15 @@ export interface Attempted {
   readonly trigger: string
 }
 
-/**
- * Repeats a query until its response is sufficient, for at most twenty seconds. The failure contains the last response.
- */
+/** Repeats a query until its response is sufficient. If that never happens, the log shows the last response. */
 export const askUntil = <A>(ask: Effect.Effect<A, never, Host>, isEnough: (answer: A) => boolean) =>
-  Effect.suspend(() => {
-    let last = ""
-    return ask.pipe(
-      Effect.tap((answer) => {
-        last = JSON.stringify(answer)
-        return isEnough(answer) ? Effect.void : Effect.sleep(10)
-      }),
-      Effect.repeat({ until: isEnough }),
-      Effect.timeoutOrElse({
-        duration: 20_000,
-        orElse: () => Effect.die(new Error(`In twenty seconds it came only to ${last.slice(0, 4_000)}`))
-      })
+  eventually(
+    Effect.flatMap(ask, (answer) =>
+      isEnough(answer)
+        ? Effect.succeed(answer)
+        : Effect.die(new Error(`The last response: ${JSON.stringify(answer).slice(0, 4_000)}`))
     )
-  })
+  )
 
 /** An organization's calls about one subscription. */
 export const of = (keys: Keys, id: string) => {

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
+import { waitUntil } from "../../test/support/eventually.ts"
 import * as Audit from "../chaos/Audit.ts"
 import * as Chance from "../chaos/Chance.ts"
-import { after } from "../chaos/Hosts.ts"
 import * as Organization from "../chaos/Organization.ts"
 import * as Receiver from "../chaos/Receiver.ts"
 import { settle } from "../chaos/settle.ts"
@@ -20,7 +20,7 @@ export const underLoad = Effect.fnUntraced(function* (base_urls: ReadonlyArray<s
     /** Waits until some more requests were accepted. */
     more: Effect.promise(async () => {
       const before = acme.accepted.size
-      while (acme.accepted.size < before + 3) await Promise.race([load, after(10)])
+      await waitUntil(() => acme.accepted.size >= before + 3, { unless: load })
     }),
     /** Ends the load, and returns the broken promises and the failed calls. */
     findings: Effect.promise(async () => {

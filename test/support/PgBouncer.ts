@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { chownSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
-import { setTimeout } from "node:timers/promises"
+import { waitUntil } from "./eventually.ts"
 import { freePort, owner, temporaryFolder } from "./PostgresServer.ts"
 
 /*
@@ -46,8 +46,6 @@ const isOpen = (port: number): Promise<boolean> =>
     socket.once("error", () => resolve(false))
   })
 
-const patienceMs = 10_000
-
 // The pipe closes however this process ends.
 const watch = `"$0" --quiet "$1" & cat > /dev/null
 kill -KILL $!
@@ -84,10 +82,10 @@ export const startPgBouncer = async (
   child.stderr.on("data", (data) => {
     log = `${log}${data}`.slice(-4_000)
   })
-  for (let waitedMs = 0; !(await isOpen(port)); waitedMs += 50) {
-    if (waitedMs > patienceMs) throw new Error(`PgBouncer did not start: ${log}`)
-    await setTimeout(50)
-  }
+  const failed = ended.then(() => {
+    throw new Error(`PgBouncer did not start: ${log}`)
+  })
+  await waitUntil(() => isOpen(port), { unless: failed })
   return {
     url: `postgres://${target.username}:${target.password}@127.0.0.1:${port}/${name}`,
     stop: async () => {

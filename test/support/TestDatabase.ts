@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from "node:crypto"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { setTimeout } from "node:timers/promises"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Redacted, type Scope } from "effect"
 import { Client } from "pg"
 import { migrations } from "../../packages/storage-pg/src/migrations/migrations.ts"
+import { waitUntil } from "./eventually.ts"
 import { folderVariable, PostgresServer, type ServerName } from "./PostgresServer.ts"
 
 /*
@@ -13,8 +13,6 @@ import { folderVariable, PostgresServer, type ServerName } from "./PostgresServe
  * test that needs it starts and the end of the run removes. Tests of several servers start a second one in the same
  * way.
  */
-
-const patienceMs = 60_000
 
 const failureFile = (folder: string): string => join(folder, "failure")
 
@@ -28,12 +26,11 @@ const ownServer = async (folder: string, name: ServerName): Promise<PostgresServ
   try {
     mkdirSync(join(folder, name))
   } catch {
-    for (let waitedMs = 0; !existsSync(portFile); waitedMs += 50) {
+    await waitUntil(() => {
       const failure = startFailure(folder)
       if (failure !== null) throw new Error(failure)
-      if (waitedMs > patienceMs) throw new Error("The PostgreSQL of this run did not start within a minute.")
-      await setTimeout(50)
-    }
+      return existsSync(portFile)
+    })
     return new PostgresServer(join(folder, name), Number(readFileSync(portFile, "utf8")))
   }
   const server = await PostgresServer.start({ durable: false, folder: join(folder, name) }).catch((error: unknown) => {

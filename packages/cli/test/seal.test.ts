@@ -1,9 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { embed, generateSealKey, type SealedRows } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
-import { Effect, Fiber, Redacted } from "effect"
+import { Clock, Effect, Fiber, Redacted } from "effect"
 import { Client } from "pg"
 import { startIn } from "../../../e2e/chaos/Commands.ts"
+import { movableClock } from "../../../test/support/clocks.ts"
+import { waitUntil } from "../../../test/support/eventually.ts"
 import { freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
 import { type Ran, runInProcess } from "./support/inProcess.ts"
 
@@ -60,6 +62,12 @@ const world = Effect.gen(function* () {
 const printed = <A>({ err, how, out }: Ran): A => {
   assert.strictEqual(how, "done", err)
   return JSON.parse(out)
+}
+
+/** Whether a session of the database waits for a lock. */
+const isHeldUp = async (url: string) => {
+  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+  return (await statements(url, waiting)).length > 0
 }
 
 const statusOf = (ran: Ran) => printed<SealedRows.SealStatus>(ran)
@@ -133,8 +141,7 @@ describe("quotewire seal", () => {
       const start = startIn({ QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: [new_key, old_key].join() })
       const running = start("seal", "rotate")
       yield* Effect.promise(async () => {
-        const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-        while ((await statements(url, waiting)).length === 0) await new Promise(setImmediate)
+        await waitUntil(() => isHeldUp(url))
         running.kill()
         await running.ended
         await locking.query("rollback")
@@ -160,12 +167,10 @@ describe("quotewire seal", () => {
         await locking.query("begin")
         await locking.query("select from quotewire.workspace for update")
       })
-      const running = yield* Effect.forkChild(seal(["rotate"]))
-      yield* Effect.promise(async () => {
-        const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-        while ((await statements(url, waiting)).length === 0) await new Promise(setImmediate)
-      })
-      yield* Effect.sleep(1_100)
+      const clock = movableClock()
+      const running = yield* Effect.forkChild(Effect.provideService(seal(["rotate"]), Clock.Clock, clock))
+      yield* Effect.promise(() => waitUntil(() => isHeldUp(url)))
+      clock.wall_ms += 2_000
       yield* Effect.promise(() => locking.query("rollback"))
       const { err, how, out } = yield* Fiber.join(running)
       assert.strictEqual(how, "done", err)

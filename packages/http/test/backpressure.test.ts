@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { type Answer, Http, Route } from "@quotewire/http"
 import { Deferred, Effect } from "effect"
+import { until } from "../../../test/support/eventually.ts"
 import { services, start } from "./support/host.ts"
 import * as Wire from "./support/wire.ts"
 
@@ -231,10 +232,10 @@ describe("a connection whose request is refused", () => {
       socket.resume().write("CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n")
       yield* Effect.promise(() => once(socket, "end"))
       // A closed connection responds to further data with a reset.
-      yield* Effect.sync(() => void socket.write("\r\n")).pipe(
-        Effect.andThen(Effect.sleep(20)),
-        Effect.repeat({ until: () => socket.closed })
-      )
+      yield* until(() => {
+        socket.write("\r\n")
+        return socket.closed
+      })
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 })

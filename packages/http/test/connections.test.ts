@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Route } from "@quotewire/http"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { until } from "../../../test/support/eventually.ts"
 import { type Keys, start } from "./support/host.ts"
 import { operations } from "./support/operations.ts"
 import * as Wire from "./support/wire.ts"
@@ -11,9 +12,22 @@ const head = (keys: Keys, line: string, ...headers: ReadonlyArray<string>): stri
 const post = (keys: Keys, ...headers: ReadonlyArray<string>): string =>
   head(keys, "POST /v1/things", "Idempotency-Key: k", "Content-Type: application/json", ...headers)
 
-/** Waits for something that another fiber does. */
-const eventually = (isTrue: () => boolean) =>
-  Effect.sleep(10).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(60_000), Effect.orDie)
+/** A connection on which the host waits for a body. */
+const readingBody = (port: number, keys: Keys, ...headers: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const wire = yield* Wire.open(port)
+    yield* wire.write(post(keys, "Expect: 100-continue", ...headers))
+    assert.match(yield* wire.until(/\r\n\r\n$/), /^HTTP\/1\.1 100/)
+    return wire
+  })
+
+/** Waits until the host, which is at its limit of connections, accepts and serves another one. */
+const acceptedBy = (port: number) =>
+  Effect.gen(function* () {
+    const again = Wire.exchange(port, "GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    const answer = yield* Effect.repeat(again, { until: (text) => text !== "" })
+    assert.strictEqual(Wire.parse(answer).status, 200)
+  })
 
 /** As far as the host can tell, the caller did nothing wrong, so it is told to retry. */
 const assertToldToRetry = ({ headers, status, text }: ReturnType<typeof Wire.parse>) => {
@@ -35,9 +49,7 @@ describe("connections", () => {
       const third = yield* Wire.open(port)
       assert.strictEqual(yield* third.closed, "")
       yield* Scope.close(first, Exit.void)
-      const again = Wire.exchange(port, head(keys, "GET /health/live", "Connection: close"))
-      const answer = yield* Effect.repeat(again, { until: (text) => text !== "" })
-      assert.strictEqual(Wire.parse(answer).status, 200)
+      yield* acceptedBy(port)
     }).pipe(Effect.scoped)
   )
 })
@@ -122,14 +134,13 @@ describe("connections", () => {
 
   it.live("that break during a body leave nothing behind", () =>
     Effect.gen(function* () {
-      const { keys, notes, port, send } = yield* start()
-      const wire = yield* Wire.open(port)
-      yield* wire.write(`${post(keys, "Content-Length: 100")}{"name":`)
-      yield* Effect.sleep(50)
+      const { keys, notes, port } = yield* start({ connections: 1 })
+      const wire = yield* readingBody(port, keys, "Content-Length: 100")
+      yield* wire.write('{"name":')
       wire.socket.destroy()
-      yield* Effect.sleep(50)
+      // The host accepts another connection once it knows that this one is gone.
+      yield* acceptedBy(port)
       assert.deepStrictEqual(notes.all(), [])
-      assert.strictEqual((yield* send("GET", "/v1/things/th_1")).status, 200)
     }).pipe(Effect.scoped)
   )
 
@@ -138,9 +149,9 @@ describe("connections", () => {
       const { keys, notes, port } = yield* start()
       const wire = yield* Wire.open(port)
       yield* wire.write(head(keys, "GET /v1/things/th_stuck/wait"))
-      yield* eventually(() => notes.all().includes("waiting"))
+      yield* until(() => notes.all().includes("waiting"))
       wire.socket.destroy()
-      yield* eventually(() => notes.all().includes("interrupted"))
+      yield* until(() => notes.all().includes("interrupted"))
     }).pipe(Effect.scoped)
   )
 
@@ -158,11 +169,11 @@ describe("malformed or incomplete requests", () => {
   it.live("whose bodies become malformed get one response", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start()
-      const wire = yield* Wire.open(port)
-      yield* wire.write(`${post(keys, "Transfer-Encoding: chunked")}1\r\n{\r\n`)
-      yield* Effect.sleep(30)
+      const wire = yield* readingBody(port, keys, "Transfer-Encoding: chunked")
+      const before = wire.received().length
+      yield* wire.write("1\r\n{\r\n")
       yield* wire.write("zz\r\n")
-      const text = yield* wire.closed
+      const text = (yield* wire.closed).slice(before)
       assert.strictEqual(text.match(/HTTP\/1\.1/g)?.length, 1, text)
       assert.strictEqual(Wire.parse(text).status, 400)
       assert.deepStrictEqual(notes.all(), [])
@@ -221,7 +232,7 @@ describe("stopping a host", () => {
       )
       yield* Effect.forkChild(Effect.andThen(Deferred.await(woken), Deferred.complete(notes.woken, Effect.void)))
       const waiting = yield* Effect.forkChild(send("GET", "/v1/things/th_1/wait"))
-      yield* eventually(() => notes.all().includes("waiting"))
+      yield* until(() => notes.all().includes("waiting"))
       yield* Scope.close(scope, Exit.void)
       const answer = yield* Fiber.join(waiting)
       assert.strictEqual(answer.status, 200)
@@ -236,7 +247,7 @@ describe("stopping a host", () => {
       const scope = yield* Scope.make()
       const { notes, send } = yield* start({ grace_ms: 100 }).pipe(Scope.provide(scope))
       const waiting = yield* Effect.forkChild(send("GET", "/v1/things/th_stuck/wait"))
-      yield* eventually(() => notes.all().includes("waiting"))
+      yield* until(() => notes.all().includes("waiting"))
       yield* Scope.close(scope, Exit.void)
       const answer = yield* Fiber.join(waiting)
       assert.strictEqual(answer.status, 503)
@@ -259,7 +270,7 @@ describe("stopping a host", () => {
       const json = { name: "stuck" }
       const headers = { "idempotency-key": "k" }
       yield* Effect.forkChild(send(method, path, method === "GET" ? {} : { headers, json }))
-      yield* method === "GET" ? Deferred.await(began) : eventually(() => notes.all().includes("made stuck"))
+      yield* method === "GET" ? Deferred.await(began) : until(() => notes.all().includes("made stuck"))
       yield* Scope.close(scope, Exit.void)
     })
   )

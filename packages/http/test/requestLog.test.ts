@@ -1,15 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { operations, RequestLog } from "@quotewire/core"
 import { Effect, Layer } from "effect"
+import { eventually } from "../../../test/support/eventually.ts"
 import { start, type TestAnswer, type TestHost } from "./support/host.ts"
 import * as Wire from "./support/wire.ts"
 
-/** The log entry of a request, once written: the log is at most a second late. */
+/** The log entry of a request, once written. */
 const entryOf = (send: TestHost["send"], { headers }: Pick<TestAnswer, "headers">) =>
-  send("GET", `/v1/requests/${headers.get("request-id")}`).pipe(
-    Effect.tap(Effect.sleep(20)),
-    Effect.repeat({ until: ({ status }) => status === 200, times: 100 }),
-    Effect.map((answer) => JSON.parse(answer.text))
+  eventually(
+    send("GET", `/v1/requests/${headers.get("request-id")}`).pipe(
+      Effect.filterOrFail(({ status }) => status === 200),
+      Effect.map((answer) => JSON.parse(answer.text))
+    )
   )
 
 /** The log entries of these requests: method, route, operation, status and code. */

@@ -1,15 +1,36 @@
 import { assert, describe, it } from "@effect/vitest"
-import { defineCarrier, type Embedded, embed, Money, Reply } from "@quotewire/core"
+import { defineCarrier, type Embedded, embed, Money, Reply, Storage } from "@quotewire/core"
 import { World } from "@quotewire/core/testing"
 import { PgStorage } from "@quotewire/storage-pg"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 
 const anOffer = () => Reply.offers([{ offer_ref: "1", premium: Money.dollars(120) }])
-const later = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
 
-/** Carriers that take real time, and how often each was asked. */
-const carriersOf = (callBack: (ref: string) => void) => {
+/** Looks of a process at the carriers that its advance waits for. */
+const makeLooks = () => {
+  const looks = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let count = 0
+  return {
+    /** Resolves at the first or second look. */
+    first: looks[0]?.promise,
+    second: looks[1]?.promise,
+    /** A storage that notes each look. */
+    noted: (storage: Layer.Layer<Storage.Storage, PgStorage.DatabaseRefused>) =>
+      Layer.effect(
+        Storage.Storage,
+        Effect.map(Storage.Storage, (own) => ({
+          ...own,
+          lane: (query) => Effect.tap(own.lane(query), () => Effect.sync(() => looks[count++]?.resolve()))
+        }))
+      ).pipe(Layer.provide(storage))
+  }
+}
+
+type Looks = ReturnType<typeof makeLooks>
+
+/** Carriers that have no answer before an advance waits for them, and how often each was asked. */
+const carriersOf = ({ first, second }: Looks, callBack: (ref: string) => void) => {
   const asked = { slow: 0, limited: 0, calling_back: 0 }
   const lines = { renters: { states: ["NY"] } } as const
   const slow = defineCarrier({
@@ -18,22 +39,18 @@ const carriersOf = (callBack: (ref: string) => void) => {
     lines,
     ask: async () => {
       asked.slow += 1
-      await later(1_200)
+      await second
       return anOffer()
     }
   })
-  let refusedAt: number | null = null
   const limited = defineCarrier({
     id: "naic:10002",
     name: "Limited",
     lines,
-    ask: () => {
+    ask: async () => {
       asked.limited += 1
-      if (refusedAt !== null) {
-        return performance.now() - refusedAt >= 1_400 ? anOffer() : Reply.unavailable("carrier_error")
-      }
-      refusedAt = performance.now()
-      return Reply.unavailable("rate_limited", 1_500)
+      await first
+      return asked.limited > 1 ? anOffer() : Reply.unavailable("rate_limited", 100)
     }
   })
   const callingBack = defineCarrier({
@@ -42,7 +59,7 @@ const carriersOf = (callBack: (ref: string) => void) => {
     lines: { renters: { states: ["NY"], mode: "callback" } },
     ask: ({ idempotency_key }) => {
       asked.calling_back += 1
-      setTimeout(() => callBack(idempotency_key), 700)
+      void first?.then(() => callBack(idempotency_key))
       return Reply.pending(idempotency_key)
     },
     callback: ({ text }) => ({ ref: text, reply: anOffer() })
@@ -57,13 +74,21 @@ describe("two processes on one database", () => {
       Effect.gen(function* () {
         const { options } = yield* scopedDatabase
         let advancing: Embedded | undefined
-        const { asked, carriers } = carriersOf((ref) => {
+        const looks = makeLooks()
+        const { asked, carriers } = carriersOf(looks, (ref) => {
           void advancing?.carrierCallback("naic:10003", { headers: {}, body: new TextEncoder().encode(ref) })
         })
+        const storage = PgStorage.layer(options)
         const process = (work: boolean) =>
           Effect.acquireRelease(
             Effect.sync(() =>
-              embed({ storage: PgStorage.layer(options), seal_keys: World.sealKeys(0), work, carriers, grace_ms: 0 })
+              embed({
+                storage: work ? storage : looks.noted(storage),
+                seal_keys: World.sealKeys(0),
+                work,
+                carriers,
+                grace_ms: 0
+              })
             ),
             (quotewire) => Effect.promise(() => quotewire.close())
           )
@@ -84,7 +109,7 @@ describe("two processes on one database", () => {
             application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
           })
         )
-        // The advance returns once all three carriers have answered, although each needs real time.
+        // The advance returns once all three carriers have answered, although none answers before it waits for them.
         const { workspace } = yield* Effect.promise(() =>
           client.advance_time({ seconds: 3_600 }, { idempotency_key: "an-hour" })
         )

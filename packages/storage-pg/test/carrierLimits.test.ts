@@ -2,10 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { type Carrier, Reply, Storage } from "@quotewire/core"
 import { Clock, Context, Effect, Fiber, Latch, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { until } from "../../../test/support/eventually.ts"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { CarrierClient } from "../../core/src/carriers/CarrierClient.ts"
 import type { CallToCarrier } from "../../core/src/carriers/health/CarrierLimits.ts"
-import { eventuallyIn, open } from "./support/hosts.ts"
+import { open } from "./support/hosts.ts"
 
 const ratePerMinute = 40
 
@@ -108,7 +109,7 @@ describe("three hosts on one database", () => {
         { concurrency: "unbounded" }
       )
       const fiber = yield* Effect.forkChild(asking)
-      yield* eventuallyIn(10_000, () => running + refused === 30)
+      yield* until(() => running + refused === 30)
       assert.strictEqual(running, 2)
       yield* answers.open
       yield* Fiber.join(fiber)

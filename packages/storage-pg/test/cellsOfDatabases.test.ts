@@ -4,9 +4,10 @@ import { PgStorage } from "@quotewire/storage-pg"
 import { PgCells } from "@quotewire/storage-pg/cells"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { eventually } from "../../../test/support/eventually.ts"
 import { statements } from "../../../test/support/TestDatabase.ts"
 import { FourCells, names } from "./support/cells.ts"
-import { eventually, type Port, workspace } from "./support/hosts.ts"
+import { type Port, workspace } from "./support/hosts.ts"
 
 const [first, second, third, fourth] = names
 

@@ -5,6 +5,7 @@ import { PgStorage } from "@quotewire/storage-pg"
 import { PgCells } from "@quotewire/storage-pg/cells"
 import { Effect, Exit, Fiber, Layer, Redacted, Schema } from "effect"
 import { Client } from "pg"
+import { eventually } from "../../../test/support/eventually.ts"
 import { PostgresServer } from "../../../test/support/PostgresServer.ts"
 import { statements } from "../../../test/support/TestDatabase.ts"
 import { KnownMigrations, known, type Migration, migrations } from "../src/migrations/migrations.ts"
@@ -20,7 +21,7 @@ import {
   scopedSchema,
   twoCells
 } from "./support/citus.ts"
-import { eventually, workspace } from "./support/hosts.ts"
+import { workspace } from "./support/hosts.ts"
 import { openCells } from "./support/moves.ts"
 
 /** A claim so late that every cell is asked, which replaces what was known about the emptied cells. */

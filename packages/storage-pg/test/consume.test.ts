@@ -3,8 +3,8 @@ import { Change, Event, embed, Ids, Storage } from "@quotewire/core"
 import { World } from "@quotewire/core/testing"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Layer } from "effect"
+import { until } from "../../../test/support/eventually.ts"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
-import { eventuallyIn } from "./support/hosts.ts"
 
 const sealKeys = World.sealKeys(0)
 
@@ -90,7 +90,7 @@ describe("two processes that consume on one database", () => {
       // While both run, every event is handled once, in order, by one process at a time.
       yield* Effect.forEach(range(1, 300), (place) => emit(hosts.one, workspaces.sandbox, [place]))
       yield* emit(hosts.other, workspaces.sandbox, range(301, 1_000))
-      yield* eventuallyIn(20_000, () => handled.length === 1_000)
+      yield* until(() => handled.length === 1_000)
       assert.deepStrictEqual(
         handled.map(({ place }) => place),
         range(1, 1_000)
@@ -100,12 +100,12 @@ describe("two processes that consume on one database", () => {
       // The process that holds the workspace dies while it handles an event.
       hangsAt = 1_001
       yield* emit(hosts.one, workspaces.sandbox, [1_001, 1_002])
-      yield* eventuallyIn(10_000, () => handled.length > 1_000)
+      yield* until(() => handled.length > 1_000)
       const holder = handled.at(-1)?.by === "one" ? "one" : "other"
       // The other process takes over.
       hosts[holder].kill()
       hangsAt = Number.POSITIVE_INFINITY
-      yield* eventuallyIn(20_000, () => handled.at(-1)?.place === 1_002)
+      yield* until(() => handled.at(-1)?.place === 1_002)
       const survivor = holder === "one" ? "other" : "one"
       const [dying, ...after] = handled.slice(1_000)
       assert.deepStrictEqual(dying, { by: holder, place: 1_001 })

@@ -3,8 +3,9 @@ import { hostname } from "node:os"
 import { assert, describe, it } from "@effect/vitest"
 import { Change, type Job } from "@quotewire/core"
 import { Effect, Fiber, Option, Redacted } from "effect"
+import { eventually, inRealTime, until } from "../../../test/support/eventually.ts"
 import { scopedDatabase, statements } from "../../../test/support/TestDatabase.ts"
-import { eventually, eventuallyIn, inRealTime, open, type Port, workspace } from "./support/hosts.ts"
+import { open, type Port, workspace } from "./support/hosts.ts"
 
 const two = Effect.gen(function* () {
   const { options, url } = yield* scopedDatabase
@@ -42,7 +43,7 @@ const waitFor = Effect.fnUntraced(function* (storage: Port, id: string, version:
   for (let seen = 0; ; seen = hints) {
     const found = yield* storage.get({ workspace_id: workspace(1), kind: "quote_request", id })
     if (Option.isSome(found) && found.value.version >= version) return found.value.version
-    yield* eventuallyIn(10_000, () => hints > seen)
+    yield* until(() => hints > seen)
   }
 }, Effect.scoped)
 
@@ -126,7 +127,7 @@ describe("two hosts on one database", () => {
       })
       const ids = Array.from({ length: 300 }, (_, place) => `qreq_${place.toString().padStart(26, "0")}`)
       yield* Effect.forEach(ids, (id) => one.commit(request(id)), { concurrency: "unbounded" })
-      yield* eventuallyIn(10_000, () => heard.size === ids.length)
+      yield* until(() => heard.size === ids.length)
       const [row] = yield* Effect.promise(() => statements(url, "select pg_notification_queue_usage()::float8 as used"))
       assert.isBelow(Number(row?.used), 0.01)
     })
@@ -154,7 +155,7 @@ describe("two hosts on one database", () => {
       )
       yield* sql("drop function public.pg_notify(text, text)")
       yield* one.commit(request("qreq_2"))
-      yield* eventuallyIn(10_000, () => heard.has("qreq_2"))
+      yield* until(() => heard.has("qreq_2"))
       assert.isFalse(heard.has("qreq_1"))
     })
   )
@@ -170,7 +171,7 @@ describe("two hosts on one database", () => {
         statements(url, "notify quotewire", "notify quotewire, E'host\\njobs nonsense\\nnews qreq_1\\n\\n '")
       )
       yield* one.commit(request("qreq_2"))
-      yield* eventuallyIn(10_000, () => heard.includes("qreq_2"))
+      yield* until(() => heard.includes("qreq_2"))
       assert.deepStrictEqual(new Set(heard), new Set(["qreq_2"]))
     })
   )

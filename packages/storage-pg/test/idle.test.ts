@@ -4,9 +4,10 @@ import { PgStorage } from "@quotewire/storage-pg"
 import { PgCells } from "@quotewire/storage-pg/cells"
 import { Clock, Context, Effect, Exit, Fiber, Layer, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { eventually, until } from "../../../test/support/eventually.ts"
 import { emptyDatabase, scopedDatabase, statements } from "../../../test/support/TestDatabase.ts"
 import { RealClock } from "../src/connection/inRealTime.ts"
-import { eventually, eventuallyIn, workspace } from "./support/hosts.ts"
+import { workspace } from "./support/hosts.ts"
 import { Wire } from "./support/Wire.ts"
 
 /** A counted way to a database. */
@@ -54,7 +55,7 @@ const claim = (storage: Storage.Storage["Service"], now: number) =>
 const beat = Effect.fnUntraced(function* (wire: Wire) {
   const { answers } = wire
   yield* TestClock.adjust(beatMs)
-  yield* eventuallyIn(10_000, () => wire.answers > answers)
+  yield* until(() => wire.answers > answers)
 })
 
 describe.each([
@@ -86,11 +87,11 @@ describe("a host whose server no longer responds to it", () => {
       yield* claim(storage, 2)
       assert.strictEqual(wire.requests, idle)
       yield* TestClock.adjust(beatMs)
-      yield* eventuallyIn(10_000, () => wire.requests > idle)
+      yield* until(() => wire.requests > idle)
       const beaten = wire.requests
       yield* TestClock.adjust(1_000)
       const asking = yield* Effect.forkChild(claim(storage, 3))
-      yield* eventuallyIn(10_000, () => wire.requests > beaten)
+      yield* until(() => wire.requests > beaten)
       wire.thaw()
       yield* Fiber.join(asking)
     })

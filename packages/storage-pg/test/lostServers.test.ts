@@ -1,7 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { PgCells } from "@quotewire/storage-pg/cells"
 import { Effect } from "effect"
-import { eventually, workspace } from "./support/hosts.ts"
+import { eventually } from "../../../test/support/eventually.ts"
+import { workspace } from "./support/hosts.ts"
 import { type MovableCell, movableCell, moveUntil, openCells, reasonOf, step, TwoServers } from "./support/moves.ts"
 
 const feedOf = (cells: PgCells.AllCells) =>

@@ -3,9 +3,10 @@ import { Change } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Fiber, Option, Redacted, type Scope } from "effect"
 import { Client } from "pg"
+import { eventually } from "../../../test/support/eventually.ts"
 import { emptyDatabase, statements, type TestDatabase, tables } from "../../../test/support/TestDatabase.ts"
 import { KnownMigrations, known, type Migration, migrations } from "../src/migrations/migrations.ts"
-import { eventually, open, workspace } from "./support/hosts.ts"
+import { open, workspace } from "./support/hosts.ts"
 
 const empty = Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
 

@@ -2,8 +2,9 @@ import { assert, layer } from "@effect/vitest"
 import { PgCells } from "@quotewire/storage-pg/cells"
 import { Effect, Fiber, Option, Redacted } from "effect"
 import { Client } from "pg"
+import { eventually, until } from "../../../test/support/eventually.ts"
 import { emptyDatabase } from "../../../test/support/TestDatabase.ts"
-import { eventually, eventuallyIn, type Port, workspace } from "./support/hosts.ts"
+import { type Port, workspace } from "./support/hosts.ts"
 import { Load } from "./support/Load.ts"
 import {
   assertNothingLeft,
@@ -67,13 +68,13 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
         load.claim(host(1))
       ]
       const running = yield* Effect.forkChild(Effect.all(all, { concurrency: "unbounded", discard: true }))
-      yield* Effect.sleep(300)
-      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
-      // The load continues on the target database: every writer, every feed reader, and the claims.
+      // Every writer, every feed reader, and the claims.
       const progress = () => [...load.accepted.values(), ...load.followed.values(), load.claimed.size]
+      yield* until(() => progress().length === writers + 4 + 1 && progress().every((count) => count > 0))
+      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
+      // The load continues on the target database.
       const before = progress()
-      assert.lengthOf(before, writers + 4 + 1)
-      yield* eventuallyIn(10_000, () => progress().every((count, index) => count > (before[index] ?? 0)))
+      yield* until(() => progress().every((count, index) => count > (before[index] ?? 0)))
       load.isOver = true
       yield* Fiber.join(running)
 

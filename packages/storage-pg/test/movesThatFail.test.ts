@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
 import { PgCells } from "@quotewire/storage-pg/cells"
 import { Effect, Fiber, Redacted } from "effect"
-import { eventually } from "./support/hosts.ts"
+import { eventually } from "../../../test/support/eventually.ts"
 import {
   assertNothingLeft,
   type MovableCell,

@@ -7,10 +7,11 @@ import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Fiber, Layer, Redacted } from "effect"
 import { Client } from "pg"
 import * as Certificate from "../../../test/support/certificate.ts"
+import { eventually, inRealTime, until } from "../../../test/support/eventually.ts"
 import { type PoolMode, pgBouncerVersion, startPgBouncer } from "../../../test/support/PgBouncer.ts"
 import { temporaryFolder } from "../../../test/support/PostgresServer.ts"
 import { scopedDatabase, statements, type TestDatabase } from "../../../test/support/TestDatabase.ts"
-import { eventually, eventuallyIn, inRealTime, open, workspace } from "./support/hosts.ts"
+import { open, workspace } from "./support/hosts.ts"
 import { Database, onEmpty } from "./support/storage.ts"
 
 /*
@@ -70,7 +71,7 @@ describe.skipIf(pgBouncerVersion === null)(`PgBouncer ${version}`, () => {
           if (hint.about === "events") heard += 1
         })
         yield* one.commit(event(1))
-        yield* eventuallyIn(10_000, () => heard > 0)
+        yield* until(() => heard > 0)
       })
     )
 

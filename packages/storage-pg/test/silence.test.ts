@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Change } from "@quotewire/core"
 import { Effect, Redacted } from "effect"
+import { eventually, inRealTime } from "../../../test/support/eventually.ts"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
-import { eventually, inRealTime, open, type Port, workspace } from "./support/hosts.ts"
+import { open, type Port, workspace } from "./support/hosts.ts"
 import { Wire, wireTo } from "./support/Wire.ts"
 
 const callSeconds = 1

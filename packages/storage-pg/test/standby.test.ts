@@ -2,8 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Change } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Exit, Fiber, Scope } from "effect"
+import { eventually, inRealTime } from "../../../test/support/eventually.ts"
 import { statements } from "../../../test/support/TestDatabase.ts"
-import { eventually, inRealTime, open, type Port, workspace } from "./support/hosts.ts"
+import { open, type Port, workspace } from "./support/hosts.ts"
 import { failOver, replicated, waiting } from "./support/standby.ts"
 
 const event = (place: number, id: string): Change.Change =>

@@ -3,9 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { oauth } from "@quotewire/core"
 import { Deferred, Effect } from "effect"
 import * as Certificate from "../../../../test/support/certificate.ts"
+import { until } from "../../../../test/support/eventually.ts"
 import * as NameServer from "../webhooks/support/nameServer.ts"
 import { a } from "../webhooks/support/nameServer.ts"
-import { allowing, eventually } from "../webhooks/support/sender.ts"
+import { allowing } from "../webhooks/support/sender.ts"
 import { client, json, outcome, serve } from "./support.ts"
 
 const transports = [
@@ -49,7 +50,7 @@ for (const [name, settings] of transports) {
         assert.deepStrictEqual(yield* outcome(http.get("/silent")), ["timeout", "TIMED_OUT"])
         assert.deepStrictEqual(yield* outcome(http.get("/drip")), ["timeout", "TIMED_OUT"])
         assert.deepStrictEqual(yield* outcome(http.get("/gzip")), ["timeout", "TIMED_OUT"])
-        yield* eventually(() => server.connections().open === 0)
+        yield* until(() => server.connections().open === 0)
       })
     )
 
@@ -74,7 +75,7 @@ for (const [name, settings] of transports) {
         for (const path of ["/large", "/bomb"]) {
           written = 0
           assert.deepStrictEqual(yield* outcome(http.get(path)), ["unreadable_answer", "TOO_LARGE"])
-          yield* eventually(() => server.connections().open === 0)
+          yield* until(() => server.connections().open === 0)
         }
         assert.isBelow(written, 1_024 * 1_024 * 1_024)
       })

@@ -3,8 +3,8 @@ import { CarrierConnections } from "@quotewire/core"
 import { CarrierHttp } from "@quotewire/core/testing"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { until } from "../../../../test/support/eventually.ts"
 import * as CarrierTransports from "../../src/carriers/CarrierTransports.ts"
-import { eventually } from "../webhooks/support/sender.ts"
 import { json, outcome, serve } from "./support.ts"
 
 /*
@@ -47,7 +47,7 @@ describe("a host with few connections to a carrier", () => {
         )
       )
       for (let answered = 0; answered < 4 * limit; answered++) {
-        yield* eventually(() => carrier.waiting.length > 0)
+        yield* until(() => carrier.waiting.length > 0)
         carrier.waiting.shift()?.()
       }
       assert.deepStrictEqual(
@@ -89,7 +89,7 @@ describe("a host with few connections to a carrier", () => {
       const givenUp = yield* Effect.forEach(Array.from({ length: limit }), () =>
         Effect.forkChild(outcome(http.get("/q")))
       )
-      yield* eventually(() => carrier.waiting.length === limit)
+      yield* until(() => carrier.waiting.length === limit)
       assert.deepStrictEqual(yield* outcome((yield* clientOf(other.origin)).get("/q")), [200])
 
       const { take } = yield* CarrierConnections

@@ -1,12 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
+import { until } from "../../../../test/support/eventually.ts"
 import * as Endpoint from "./support/endpoint.ts"
-import { eventually, make, outcome, request } from "./support/sender.ts"
+import { make, outcome, request } from "./support/sender.ts"
 
 const urlOf = ({ port }: Endpoint.Endpoint) => `http://127.0.0.1:${port}/`
 const all = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects, { concurrency: "unbounded" })
 /** Responds after a turn of the event loop, so that several requests are in progress concurrently. */
-const soon: Endpoint.Script = (socket, got) => void setTimeout(() => Endpoint.answer(200)(socket, got), 2)
+const soon: Endpoint.Script = (socket, got) => void setImmediate(() => Endpoint.answer(200)(socket, got))
 
 describe("webhook connections", () => {
   it.live("to one host are limited, and every request gets its turn", () =>
@@ -37,7 +38,7 @@ describe("webhook connections", () => {
       )
       assert.isTrue(sent.every(({ failure }) => failure === null))
       // What was closed here may still be open at the other end for a moment.
-      yield* eventually(() => open() <= 3)
+      yield* until(() => open() <= 3)
       assert.isAtLeast(most, 1)
     }).pipe(Effect.scoped)
   )
@@ -65,7 +66,7 @@ describe("webhook connections", () => {
         [200, null]
       ])
       assert.strictEqual(hanging.requests.length, 2)
-      yield* eventually(() => hanging.connections().open === 0)
+      yield* until(() => hanging.connections().open === 0)
     }).pipe(Effect.scoped)
   )
 
@@ -79,7 +80,7 @@ describe("webhook connections", () => {
       // The sender does not know yet that these endpoints hang.
       yield* all(hanging.map((endpoint) => to(endpoint, 50)))
       const held = yield* Effect.forkChild(all(hanging.map((endpoint, index) => to(endpoint, index < 2 ? 600 : 150))))
-      yield* eventually(() => hanging.reduce((sum, endpoint) => sum + endpoint.connections().open, 0) === 2)
+      yield* until(() => hanging.reduce((sum, endpoint) => sum + endpoint.connections().open, 0) === 2)
       assert.deepStrictEqual(yield* all([0, 1, 2, 3].map(() => to(other, 300))), [
         [200, null],
         [200, null],
@@ -107,10 +108,10 @@ describe("webhook connections", () => {
         Array.from({ length: 5 }, () => Effect.forkChild(send, { startImmediately: true }))
       )
       for (const [index, fiber] of fibers.entries()) {
-        yield* eventually(() => endpoint.requests.length === index + 1)
+        yield* until(() => endpoint.requests.length === index + 1)
         yield* Fiber.interrupt(fiber)
       }
-      yield* eventually(() => endpoint.connections().open === 0)
+      yield* until(() => endpoint.connections().open === 0)
     }).pipe(Effect.scoped)
   )
 
@@ -120,7 +121,7 @@ describe("webhook connections", () => {
       const sender = yield* make({ idle_ms: 30 })
       yield* all(Array.from({ length: 5 }, () => sender.send(request(urlOf(endpoint)))))
       assert.strictEqual(endpoint.connections().all, 5)
-      yield* eventually(() => endpoint.connections().open === 0)
+      yield* until(() => endpoint.connections().open === 0)
       assert.deepStrictEqual(outcome(yield* sender.send(request(urlOf(endpoint)))), [200, null])
     }).pipe(Effect.scoped)
   )
@@ -152,7 +153,7 @@ describe("closing a sender", () => {
       const endpoints = yield* Effect.all(scripts.map((script) => Endpoint.start(script)))
       let before = 0
       // Waiting uses timers, too: the same number before and after.
-      yield* eventually(() => {
+      yield* until(() => {
         before = timers()
         return true
       })
@@ -162,12 +163,12 @@ describe("closing a sender", () => {
           for (const endpoint of endpoints) {
             for (let i = 0; i < 20; i++) yield* Effect.forkScoped(sender.send(request(urlOf(endpoint))))
           }
-          yield* eventually(() => endpoints.every((endpoint) => endpoint.requests.length >= 16))
+          yield* until(() => endpoints.every((endpoint) => endpoint.requests.length >= 16))
           assert.isAbove(timers(), before)
         })
       )
-      yield* eventually(() => endpoints.every((endpoint) => endpoint.connections().open === 0))
-      yield* eventually(() => timers() <= before)
+      yield* until(() => endpoints.every((endpoint) => endpoint.connections().open === 0))
+      yield* until(() => timers() <= before)
     }).pipe(Effect.scoped)
   )
 })

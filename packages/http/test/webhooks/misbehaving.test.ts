@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
+import { until } from "../../../../test/support/eventually.ts"
 import * as Endpoint from "./support/endpoint.ts"
-import { eventually, make, outcome, request, sendTo } from "./support/sender.ts"
+import { make, outcome, request, sendTo } from "./support/sender.ts"
 
 /** Writes a first part, and then small pieces endlessly. */
 const drip =
@@ -90,7 +91,7 @@ describe("a webhook endpoint", () => {
         const { endpoint, sent } = yield* sendTo(script, deadline_ms)
         assert.deepStrictEqual(sent, [status, failure])
         assert.strictEqual(endpoint.requests.length, 1)
-        yield* eventually(() => endpoint.connections().open === 0)
+        yield* until(() => endpoint.connections().open === 0)
       }).pipe(Effect.scoped)
     )
   }
@@ -99,7 +100,7 @@ describe("a webhook endpoint", () => {
     Effect.gen(function* () {
       const { endpoint, sent } = yield* sendTo(last(`${ok}\r\nall of it`))
       assert.deepStrictEqual(sent, [200, null])
-      yield* eventually(() => endpoint.connections().open === 0)
+      yield* until(() => endpoint.connections().open === 0)
     }).pipe(Effect.scoped)
   )
 
@@ -149,9 +150,9 @@ describe("a webhook endpoint", () => {
       const endpoint = yield* Endpoint.start(() => {})
       const sender = yield* make()
       const fiber = yield* Effect.forkChild(sender.send(request(`http://127.0.0.1:${endpoint.port}/`)))
-      yield* eventually(() => endpoint.requests.length === 1)
+      yield* until(() => endpoint.requests.length === 1)
       yield* Fiber.interrupt(fiber)
-      yield* eventually(() => endpoint.connections().open === 0)
+      yield* until(() => endpoint.connections().open === 0)
     }).pipe(Effect.scoped)
   )
 })

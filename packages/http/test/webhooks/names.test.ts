@@ -3,9 +3,10 @@ import { WebhookAddress } from "@quotewire/core"
 import { Effect } from "effect"
 import { NetAddress } from "effect/net"
 import * as Certificate from "../../../../test/support/certificate.ts"
+import { until } from "../../../../test/support/eventually.ts"
 import * as Endpoint from "./support/endpoint.ts"
 import * as NameServer from "./support/nameServer.ts"
-import { allowing, eventually, make, outcome, request } from "./support/sender.ts"
+import { allowing, make, outcome, request } from "./support/sender.ts"
 
 const { a, aaaa } = NameServer
 const name = "hooks.example.com"
@@ -285,7 +286,7 @@ describe("the sending host itself", () => {
         Effect.gen(function* () {
           const sender = yield* make({ resolver: names.resolver })
           yield* Effect.forkScoped(sender.send(request(`https://${name}/`)))
-          yield* eventually(() => names.queries.length === 2)
+          yield* until(() => names.queries.length === 2)
         })
       )
     }).pipe(Effect.scoped)

@@ -4,9 +4,10 @@ import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Certificate from "../../../../test/support/certificate.ts"
+import { until } from "../../../../test/support/eventually.ts"
 import * as NodeWebhookSender from "../../src/webhooks/NodeWebhookSender.ts"
 import * as Endpoint from "./support/endpoint.ts"
-import { allowing, eventually, make, outcome, request, sendTo } from "./support/sender.ts"
+import { allowing, make, outcome, request, sendTo } from "./support/sender.ts"
 
 describe("a webhook POST", () => {
   it.live("is sent unchanged", () =>
@@ -154,7 +155,7 @@ describe("a receiver's response", () => {
       Effect.gen(function* () {
         const { endpoint, sent } = yield* sendTo(script)
         assert.deepStrictEqual(sent, [200, null])
-        yield* eventually(() => endpoint.connections().open === 0)
+        yield* until(() => endpoint.connections().open === 0)
       }).pipe(Effect.scoped)
     )
   }
@@ -198,7 +199,7 @@ describe("webhook addresses", () => {
         const sent = yield* sender.send(request(`${scheme}://127.0.0.1:${secret.port}/`))
         assert.deepStrictEqual(outcome(sent), [null, "refused_address"])
       }
-      yield* eventually(() => secret.connections().all === 2 && secret.connections().open === 0)
+      yield* until(() => secret.connections().all === 2 && secret.connections().open === 0)
       assert.strictEqual(secret.received_bytes(), 0)
     }).pipe(Effect.scoped)
   )
@@ -241,7 +242,7 @@ describe("TLS", () => {
       assert.strictEqual(good.requests.length, 1)
       const sent = yield* trusting.send(request(`https://127.0.0.1:${plain.port}/`, 300))
       assert.include(["tls_failed", "timeout", "connection_failed"], sent.failure)
-      yield* eventually(() => plain.connections().open === 0)
+      yield* until(() => plain.connections().open === 0)
     }).pipe(Effect.scoped)
   )
 })

@@ -3,6 +3,9 @@ import { Effect, Option } from "effect"
 import { type Port, workspace } from "./hosts.ts"
 import { step } from "./moves.ts"
 
+/** Between two calls of one worker, so that the load leaves the machine time for the move. */
+const pause = Effect.sleep(5)
+
 /** Puts load on hosts while a cell moves, and checks what it reads. */
 export class Load {
   isOver = false
@@ -18,7 +21,7 @@ export class Load {
       for (let version = 1; !this.isOver; version++) {
         yield* storage.commit(step(writer, version))
         this.accepted.set(writer, version)
-        yield* Effect.sleep(2)
+        yield* pause
       }
     })
 
@@ -31,7 +34,7 @@ export class Load {
         const found = yield* storage.get({ workspace_id, kind: "idempotency_record", id: `${writer}` })
         const version = Option.match(found, { onNone: () => 0, onSome: ({ version }) => version })
         assert.isAtLeast(version, before, "a read is older than what was accepted before it")
-        yield* Effect.sleep(2)
+        yield* pause
       }
     })
 
@@ -46,7 +49,7 @@ export class Load {
           after = number
         }
         this.followed.set(place, after)
-        yield* Effect.sleep(5)
+        yield* pause
       }
     })
 
@@ -61,7 +64,7 @@ export class Load {
           assert.isFalse(this.claimed.has(`${workspace_id} ${number}`), "a job is leased twice")
           this.claimed.add(`${workspace_id} ${number}`)
         }
-        yield* Effect.sleep(5)
+        yield* pause
       }
     })
 }

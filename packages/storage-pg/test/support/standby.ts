@@ -1,9 +1,9 @@
 import { chmodSync } from "node:fs"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Redacted, type Scope } from "effect"
+import { eventually } from "../../../../test/support/eventually.ts"
 import { PostgresServer, temporaryFolder } from "../../../../test/support/PostgresServer.ts"
 import { statements } from "../../../../test/support/TestDatabase.ts"
-import { eventually } from "./hosts.ts"
 import { Wire } from "./Wire.ts"
 
 /** A primary whose commits wait for a standby, and the proxy between them. */

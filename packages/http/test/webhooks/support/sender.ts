@@ -35,7 +35,3 @@ export const sendTo = (script: Endpoint.Script, deadlineMs?: number) =>
     const sent = yield* sender.send(request(`http://127.0.0.1:${endpoint.port}/hook`, deadlineMs))
     return { endpoint, sender, sent: outcome(sent) }
   })
-
-/** Waits for something that depends on sockets. */
-export const eventually = (isTrue: () => boolean) =>
-  Effect.sleep(5).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(60_000), Effect.orDie)
