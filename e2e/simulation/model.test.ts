@@ -1,4 +1,5 @@
 import { describe, it } from "@effect/vitest"
+import { Storage } from "@quotewire/core"
 import { StorageContract, StorageModel } from "@quotewire/core/testing"
 import { Effect, Layer } from "effect"
 import * as ModelStorage from "./ModelStorage.ts"
@@ -8,6 +9,12 @@ const empty = Layer.suspend(() => ModelStorage.copyable().layer)
 describe("the storage model used in stories", () => {
   for (const { name, run } of StorageContract.cases) {
     it.effect(name, () => run.pipe(Effect.provide(empty)))
+  }
+
+  for (const { name, run } of StorageContract.twoHostsCases) {
+    it.effect(`for two hosts: ${name}`, () =>
+      Effect.flatMap(Storage.Storage, (shared) => run(shared, shared)).pipe(Effect.provide(empty))
+    )
   }
 
   it.effect.prop(

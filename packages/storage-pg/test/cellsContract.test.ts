@@ -11,6 +11,15 @@ describe("a storage of four in-memory cells", () => {
     it.effect(name, () => run.pipe(Effect.provide(fourCells)))
   }
 
+  for (const { name, run } of StorageContract.twoHostsCases) {
+    it.effect(`for two hosts: ${name}`, () =>
+      Effect.gen(function* () {
+        const cells = yield* fourInMemory
+        yield* run(yield* join(cells), yield* join(cells))
+      })
+    )
+  }
+
   it.effect.prop(
     "behaves like the model in random histories",
     [StorageModel.histories],

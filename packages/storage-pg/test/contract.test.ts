@@ -1,7 +1,14 @@
 import { layer } from "@effect/vitest"
 import { StorageContract } from "@quotewire/core/testing"
-import { onEmpty, storage } from "./support/storage.ts"
+import { Effect } from "effect"
+import { onEmpty, storage, TwoHosts } from "./support/storage.ts"
 
 layer(storage)("the PostgreSQL storage", (it) => {
   for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
+})
+
+layer(TwoHosts.layer)("the storage contract for two hosts", (it) => {
+  for (const { name, run } of StorageContract.twoHostsCases) {
+    it.effect(name, () => onEmpty(Effect.flatMap(TwoHosts, ([one, other]) => run(one, other))))
+  }
 })

@@ -9,9 +9,11 @@ import { pagesOfRecords } from "./storage/pages.ts"
 import { rewrites } from "./storage/rewrites.ts"
 import type { Case } from "./storage/storageRule.ts"
 import { tallies } from "./storage/tallies.ts"
+import { type TwoHostsCase, twoHosts } from "./storage/twoHosts.ts"
 import { versions } from "./storage/versions.ts"
 
 export type { Case } from "./storage/storageRule.ts"
+export type { TwoHostsCase } from "./storage/twoHosts.ts"
 
 /**
  * The contract for storage backends: the rules that every storage backend must follow.
@@ -37,3 +39,18 @@ export const cases: ReadonlyArray<Case> = [
   ...hints,
   ...tallies
 ]
+
+/**
+ * The rules for two hosts that share one storage: their claims, leases, versions, events and hints.
+ *
+ * Each case needs its own empty storage, opened once for each host. For a storage that only one process can open, pass
+ * the same service twice.
+ *
+ * @example
+ * for (const { name, run } of StorageContract.twoHostsCases) {
+ *   it.effect(name, () => Effect.gen(function* () {
+ *     yield* run(yield* open, yield* open)
+ *   }))
+ * }
+ */
+export const twoHostsCases: ReadonlyArray<TwoHostsCase> = twoHosts

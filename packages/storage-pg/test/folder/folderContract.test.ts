@@ -30,6 +30,18 @@ layer(storage, { timeout: 120_000 })("a PostgreSQL storage in a folder", (it) =>
   for (const { name, run } of StorageContract.cases) it.effect(name, () => Effect.andThen(emptied, run))
 })
 
+// Only one process can open a folder, so two hosts in it share the storage.
+layer(storage, { timeout: 120_000 })("a PostgreSQL storage in a folder, for two hosts", (it) => {
+  for (const { name, run } of StorageContract.twoHostsCases) {
+    it.effect(name, () =>
+      Effect.andThen(
+        emptied,
+        Effect.flatMap(Storage.Storage, (shared) => run(shared, shared))
+      )
+    )
+  }
+})
+
 layer(storage, { timeout: 120_000 })("violated invariants in a folder", (it) => {
   it.effect(
     "a change that violates an invariant is a defect that names the table and the constraint",

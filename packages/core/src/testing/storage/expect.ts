@@ -48,6 +48,19 @@ export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
 export const expectSoon = (subject: string, holds: () => boolean): Effect.Effect<void> =>
   Effect.map(soon(holds), (isTrue) => expectTrue(subject, isTrue))
 
+/** Repeats a query until it finds something. Dies if that takes longer than two seconds of real time. */
+export const untilSome = Effect.fnUntraced(function* <A, E>(
+  what: string,
+  query: Effect.Effect<ReadonlyArray<A>, E>
+): Effect.fn.Return<readonly [A, ...Array<A>], E> {
+  for (let round = 0; round < patienceRounds; round++) {
+    const [first, ...rest] = yield* query
+    if (first !== undefined) return [first, ...rest]
+    yield* live(Effect.sleep("5 millis"))
+  }
+  throw new Error(`expected ${what}`)
+})
+
 // Hints from other hosts arrive over a network, and promises need turns of the event loop. Moving a test clock causes
 // neither, so this waits in real time.
 const live = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
