@@ -1,4 +1,4 @@
-import { Clock, Effect } from "effect"
+import { Clock, type Duration, Effect } from "effect"
 
 /** A machine's clock that can be moved: each part is off by this many milliseconds. */
 export interface MovableClock extends Clock.Clock {
@@ -20,7 +20,7 @@ export const movableClock = (): MovableClock => {
     currentTimeNanos: Effect.sync(nanos),
     monotonicTimeNanosUnsafe: monotonic,
     monotonicTimeNanos: Effect.sync(monotonic),
-    sleep: right.sleep
+    sleep: (duration: Duration.Duration) => right.sleep(duration)
   })
 }
 
