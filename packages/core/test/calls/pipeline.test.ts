@@ -76,103 +76,85 @@ describe("a call", () => {
     })
   )
 
-  let broken = false
-  const logged: Array<string> = []
-  testInWorld(
-    "fails with internal_error without details after a defect, which is logged with the request id",
-    Effect.gen(function* () {
-      broken = true
-      const error = yield* refusal(list())
-      broken = false
-      assert.deepStrictEqual(
-        [error._tag, error.status, error.retry_action, error.field_errors],
-        ["internal_error", 500, "contact_support", null]
-      )
-      assert.notInclude(JSON.stringify(ApiError.envelope(error, "req_1", "")), "the secret inside")
-      assert.lengthOf(logged, 1)
-      assert.match(logged[0] ?? "", /list_quote_requests.*req_/)
-      yield* list()
-    }).pipe(
-      Effect.provideService(
-        References.CurrentLoggers,
-        new Set([
-          Logger.make(({ fiber, message }) => {
-            logged.push(JSON.stringify([message, fiber.getRef(References.CurrentLogAnnotations)]))
-          })
-        ])
-      )
-    ),
-    {
+  testInWorld("fails with internal_error without details after a defect, which is logged with the request id", () => {
+    let broken = false
+    const logged: Array<string> = []
+    return {
       around: (storage) => ({
         ...storage,
         page: (query) => (broken ? Effect.die(new Error("the secret inside")) : storage.page(query))
-      })
+      }),
+      body: Effect.gen(function* () {
+        broken = true
+        const error = yield* refusal(list())
+        broken = false
+        assert.deepStrictEqual(
+          [error._tag, error.status, error.retry_action, error.field_errors],
+          ["internal_error", 500, "contact_support", null]
+        )
+        assert.notInclude(JSON.stringify(ApiError.envelope(error, "req_1", "")), "the secret inside")
+        assert.lengthOf(logged, 1)
+        assert.match(logged[0] ?? "", /list_quote_requests.*req_/)
+        yield* list()
+      }).pipe(
+        Effect.provideService(
+          References.CurrentLoggers,
+          new Set([
+            Logger.make(({ fiber, message }) => {
+              logged.push(JSON.stringify([message, fiber.getRef(References.CurrentLogAnnotations)]))
+            })
+          ])
+        )
+      )
     }
-  )
+  })
 
-  let down = false
-  const unlessDown = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-    Effect.suspend(
-      (): Effect.Effect<A, E | StorageUnavailable, R> =>
-        down ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 })) : effect
-    )
   testInWorld(
     "is refused with service_unavailable while storage is unavailable, and continues where it stopped when retried",
-    Effect.gen(function* () {
-      yield* work
-      const { id } = yield* start({ line: "personal_auto" })
-      yield* pass(6_000)
-      down = true
-      const refused = [yield* refusal(list()), yield* refusal(select("zero_quotes")), yield* refusal(start())]
-      for (const error of refused) {
-        assert.deepStrictEqual(
-          [error._tag, error.status, error.retry_after_seconds, error.retry_action],
-          ["service_unavailable", 503, 7, "retry"]
+    () => {
+      let down = false
+      const unlessDown = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+        Effect.suspend(
+          (): Effect.Effect<A, E | StorageUnavailable, R> =>
+            down ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 })) : effect
         )
+      return {
+        around: (storage) => ({
+          ...storage,
+          commit: (change) => unlessDown(storage.commit(change)),
+          get: (key) => unlessDown(storage.get(key)),
+          page: (query) => unlessDown(storage.page(query)),
+          feed: (query) => unlessDown(storage.feed(query)),
+          claim: (query) => unlessDown(storage.claim(query))
+        }),
+        body: Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({ line: "personal_auto" })
+          yield* pass(6_000)
+          down = true
+          const refused = [yield* refusal(list()), yield* refusal(select("zero_quotes")), yield* refusal(start())]
+          for (const error of refused) {
+            assert.deepStrictEqual(
+              [error._tag, error.status, error.retry_after_seconds, error.retry_action],
+              ["service_unavailable", 503, 7, "retry"]
+            )
+          }
+          yield* pass(20_000)
+          down = false
+          yield* pass(60_000)
+          const { quote_request, quotes } = yield* read(id)
+          assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
+          assert.lengthOf(quotes, quote_request.quote_ids.length)
+          assert.strictEqual((yield* select("zero_quotes")).workspace.active_scenario, "zero_quotes")
+        })
       }
-      yield* pass(20_000)
-      down = false
-      yield* pass(60_000)
-      const { quote_request, quotes } = yield* read(id)
-      assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
-      assert.lengthOf(quotes, quote_request.quote_ids.length)
-      assert.strictEqual((yield* select("zero_quotes")).workspace.active_scenario, "zero_quotes")
-    }),
-    {
-      around: (storage) => ({
-        ...storage,
-        commit: (change) => unlessDown(storage.commit(change)),
-        get: (key) => unlessDown(storage.get(key)),
-        page: (query) => unlessDown(storage.page(query)),
-        feed: (query) => unlessDown(storage.feed(query)),
-        claim: (query) => unlessDown(storage.claim(query))
-      })
     }
   )
 
-  let slow = false
-  let selections = 0
-  testInWorld(
-    "is reported as still running to its retries, however long it takes, and runs once",
-    Effect.gen(function* () {
-      const once = { idempotency_key: "long" }
-      // The workspace has been called before, and has its pin.
-      yield* list()
-      slow = true
-      const first = yield* Effect.forkChild(select("zero_quotes", once))
-      for (let minutes = 0; minutes < 4; minutes++) {
-        yield* pass(60_000)
-        const error = yield* refusal(select("zero_quotes", once))
-        assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "wait"])
-      }
-      slow = false
-      yield* pass(60_000)
-      const selected = yield* Fiber.join(first)
-      assert.strictEqual(selected.workspace.active_scenario, "zero_quotes")
-      assert.deepStrictEqual(yield* select("zero_quotes", once), selected)
-      assert.strictEqual(selections, 1)
-    }),
-    {
+  testInWorld("is reported as still running to its retries, however long it takes, and runs once", () => {
+    let slow = false
+    let selections = 0
+    return {
       around: (storage) => ({
         ...storage,
         commit: (change) => {
@@ -180,36 +162,52 @@ describe("a call", () => {
           selections += 1
           return Effect.delay(storage.commit(change), "250 seconds")
         }
+      }),
+      body: Effect.gen(function* () {
+        const once = { idempotency_key: "long" }
+        // The workspace has been called before, and has its pin.
+        yield* list()
+        slow = true
+        const first = yield* Effect.forkChild(select("zero_quotes", once))
+        for (let minutes = 0; minutes < 4; minutes++) {
+          yield* pass(60_000)
+          const error = yield* refusal(select("zero_quotes", once))
+          assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "wait"])
+        }
+        slow = false
+        yield* pass(60_000)
+        const selected = yield* Fiber.join(first)
+        assert.strictEqual(selected.workspace.active_scenario, "zero_quotes")
+        assert.deepStrictEqual(yield* select("zero_quotes", once), selected)
+        assert.strictEqual(selections, 1)
       })
     }
-  )
+  })
 
-  let dies = false
-  testInWorld(
-    "can be retried half a minute after its host has died, and not before",
-    Effect.gen(function* () {
-      const once = { idempotency_key: "once" }
-      // The workspace has been called before, and has its pin.
-      yield* list()
-      dies = true
-      assert.strictEqual((yield* refusal(select("zero_quotes", once)))._tag, "internal_error")
-      dies = false
-      yield* pass(29_999)
-      const error = yield* refusal(select("zero_quotes", once))
-      assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "wait"])
-      yield* pass(1)
-      assert.strictEqual((yield* select("zero_quotes", once)).workspace.active_scenario, "zero_quotes")
-      assert.strictEqual((yield* advance(1)).workspace.active_scenario, "zero_quotes")
-    }),
-    {
-      // A dead host writes nothing more: neither the result of the call nor that its key is free again.
+  testInWorld("can be retried half a minute after its host has died, and not before", () => {
+    let dies = false
+    return {
       around: (storage) => ({
         ...storage,
         commit: (change) =>
           dies && !change.writes.some(({ body, kind }) => kind === "idempotency_record" && body.includes('"running"'))
             ? Effect.die("the host is dead")
             : storage.commit(change)
+      }),
+      body: Effect.gen(function* () {
+        const once = { idempotency_key: "once" }
+        // The workspace has been called before, and has its pin.
+        yield* list()
+        dies = true
+        assert.strictEqual((yield* refusal(select("zero_quotes", once)))._tag, "internal_error")
+        dies = false
+        yield* pass(29_999)
+        const error = yield* refusal(select("zero_quotes", once))
+        assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "wait"])
+        yield* pass(1)
+        assert.strictEqual((yield* select("zero_quotes", once)).workspace.active_scenario, "zero_quotes")
+        assert.strictEqual((yield* advance(1)).workspace.active_scenario, "zero_quotes")
       })
     }
-  )
+  })
 })

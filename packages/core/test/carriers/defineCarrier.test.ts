@@ -238,34 +238,35 @@ describe("an error in a defined carrier", () => {
     onlyCarrier(crashing)
   )
 
-  const signals: Array<AbortSignal> = []
-  const slow = defineCarrier({
-    ...simple,
-    lines: { renters: { states: ["NY"], attempt_timeout_ms: 3_000 } },
-    ask: ({ signal }) => {
-      signals.push(signal)
-      return new Promise<never>(() => {})
+  testInWorld("can be a timeout, which aborts the signal", () => {
+    const signals: Array<AbortSignal> = []
+    const slow = defineCarrier({
+      ...simple,
+      lines: { renters: { states: ["NY"], attempt_timeout_ms: 3_000 } },
+      ask: ({ signal }) => {
+        signals.push(signal)
+        return new Promise<never>(() => {})
+      }
+    })
+    return {
+      ...onlyCarrier(slow),
+      body: Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(2_900)
+        assert.deepStrictEqual(
+          signals.map(({ aborted }) => aborted),
+          [false]
+        )
+        yield* pass(100)
+        assert.deepStrictEqual(
+          signals.map(({ aborted }) => aborted),
+          [true]
+        )
+        assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 no_answer timeout"])
+      })
     }
   })
-  testInWorld(
-    "can be a timeout, which aborts the signal",
-    Effect.gen(function* () {
-      yield* work
-      const { id } = yield* start({}, live)
-      yield* pass(2_900)
-      assert.deepStrictEqual(
-        signals.map(({ aborted }) => aborted),
-        [false]
-      )
-      yield* pass(100)
-      assert.deepStrictEqual(
-        signals.map(({ aborted }) => aborted),
-        [true]
-      )
-      assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 no_answer timeout"])
-    }),
-    onlyCarrier(slow)
-  )
 })
 
 const ask: CarrierAsk = {

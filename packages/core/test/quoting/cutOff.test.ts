@@ -96,35 +96,40 @@ describe("an ask interrupted by its process's death", () => {
     ["has crashed two processes", 2, "accepts no_answer carrier_error"],
     ["has crashed one process", 1, "accepts quoted"]
   ] as const) {
-    let polls = 0
-    const accepts = carrier("accepts", () => Effect.succeed({ kind: "pending", ref: "ref-1", poll_after_ms: 2_000 }), {
-      mode: "poll",
-      rest: {
-        poll: () =>
-          Effect.suspend(() => {
-            polls += 1
-            return polls <= deaths ? Effect.never : Effect.succeed(offers())
-          })
+    testInWorld(`${deaths === 2 ? "fails" : "is polled again after a pause"} if its poll ${what}`, () => {
+      let polls = 0
+      const accepts = carrier(
+        "accepts",
+        () => Effect.succeed({ kind: "pending", ref: "ref-1", poll_after_ms: 2_000 }),
+        {
+          mode: "poll",
+          rest: {
+            poll: () =>
+              Effect.suspend(() => {
+                polls += 1
+                return polls <= deaths ? Effect.never : Effect.succeed(offers())
+              })
+          }
+        }
+      )
+      return {
+        ...inWorldOfDeaths(accepts),
+        body: Effect.gen(function* () {
+          polls = 0
+          const { id } = yield* start({}, live)
+          yield* runDue
+          yield* pass(2_000)
+          yield* workAndDie
+          yield* runDue
+          assert.strictEqual(polls, 1)
+          yield* pass(longestPauseMs)
+          if (deaths === 2) yield* workAndDie
+          yield* runDue
+          assert.strictEqual(polls, 2)
+          assert.deepStrictEqual(yield* outcomes(id), [outcome])
+          assert.lengthOf((yield* read(id, live)).quotes, deaths === 2 ? 0 : 1)
+        })
       }
     })
-    testInWorld(
-      `${deaths === 2 ? "fails" : "is polled again after a pause"} if its poll ${what}`,
-      Effect.gen(function* () {
-        polls = 0
-        const { id } = yield* start({}, live)
-        yield* runDue
-        yield* pass(2_000)
-        yield* workAndDie
-        yield* runDue
-        assert.strictEqual(polls, 1)
-        yield* pass(longestPauseMs)
-        if (deaths === 2) yield* workAndDie
-        yield* runDue
-        assert.strictEqual(polls, 2)
-        assert.deepStrictEqual(yield* outcomes(id), [outcome])
-        assert.lengthOf((yield* read(id, live)).quotes, deaths === 2 ? 0 : 1)
-      }),
-      inWorldOfDeaths(accepts)
-    )
   }
 })

@@ -188,41 +188,43 @@ describe("erasing a quote request", () => {
     })
   )
 
-  let refreshes = 0
   const linked = offer({ handoff_url: "https://carrier.example/1", refresh_after_ms: 3_600_000 })
-  const refresh = () =>
-    Effect.sync(() => {
-      refreshes += 1
-      return { kind: "offer", offer: linked, reason: "rechecked" } as const
-    })
-  testInWorld(
-    "invalidates the links to carriers, and stops refreshes of offers",
-    Effect.gen(function* () {
-      const { id } = yield* start({}, live)
-      yield* runDue
-      yield* TestClock.adjust(3_600_000)
-      yield* runDue
-      assert.strictEqual(refreshes, 1)
-      const { quotes } = yield* read(id, live)
-      assert.deepStrictEqual(
-        quotes.map(({ status, version }) => [status, version]),
-        [["active", 2]]
-      )
-      const path = String(
-        quotes[0]?.next_actions.find(({ type }) => type === "continue_on_carrier_site")?.redirect_path
-      )
-      const go = Quotes.use((quotes) => quotes.go(path.replace("/go/", "")))
-      assert.deepInclude(yield* go, { _tag: "redirect", url: "https://carrier.example/1" })
-      yield* eraseRequest(id)
-      assert.deepInclude(yield* go, { _tag: "page", status: 410 })
-      const { quotes: then } = yield* read(id, live)
-      yield* TestClock.adjust(3_600_000)
-      yield* runDue
-      assert.deepStrictEqual((yield* read(id, live)).quotes, then)
-      assert.strictEqual(refreshes, 1)
-    }),
-    carriers(prompt("a", offers(linked), { rest: { refresh } }))
-  )
+
+  testInWorld("invalidates the links to carriers, and stops refreshes of offers", () => {
+    let refreshes = 0
+    const refresh = () =>
+      Effect.sync(() => {
+        refreshes += 1
+        return { kind: "offer", offer: linked, reason: "rechecked" } as const
+      })
+    return {
+      ...carriers(prompt("a", offers(linked), { rest: { refresh } })),
+      body: Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        yield* runDue
+        yield* TestClock.adjust(3_600_000)
+        yield* runDue
+        assert.strictEqual(refreshes, 1)
+        const { quotes } = yield* read(id, live)
+        assert.deepStrictEqual(
+          quotes.map(({ status, version }) => [status, version]),
+          [["active", 2]]
+        )
+        const path = String(
+          quotes[0]?.next_actions.find(({ type }) => type === "continue_on_carrier_site")?.redirect_path
+        )
+        const go = Quotes.use((quotes) => quotes.go(path.replace("/go/", "")))
+        assert.deepInclude(yield* go, { _tag: "redirect", url: "https://carrier.example/1" })
+        yield* eraseRequest(id)
+        assert.deepInclude(yield* go, { _tag: "page", status: 410 })
+        const { quotes: then } = yield* read(id, live)
+        yield* TestClock.adjust(3_600_000)
+        yield* runDue
+        assert.deepStrictEqual((yield* read(id, live)).quotes, then)
+        assert.strictEqual(refreshes, 1)
+      })
+    }
+  })
 
   testInWorld(
     "changes nothing in a dry run, and reports what it would do",

@@ -53,35 +53,10 @@ describe("an erasure that runs concurrently with other work", () => {
   )
 
   const answering = callingBack("b")
-  let between: Effect.Effect<void> | null = null
-  testInWorld(
-    "is decided again if a carrier's answer is stored concurrently",
-    Effect.gen(function* () {
-      const { id } = yield* start({ line: "pet" }, live)
-      yield* work
-      yield* pass(5_000)
-      const { quote_request, quotes } = yield* read(id, live)
-      assert.deepStrictEqual([quote_request.status, quotes.length], ["in_progress", 1])
-      // Between the reads of the erasure and its change, another carrier answers.
-      between = Effect.orDie(
-        Effect.gen(function* () {
-          const ref = answering.asks[0]?.ask.idempotency_key ?? ""
-          yield* Asking.use((asking) => asking.callback("b", callbackOf(ref, offers(aboutPet))))
-        })
-      ).pipe(Effect.provideContext(yield* Effect.context<Asking>()))
-      yield* eraseRequest(id)
-      const then = yield* read(id, live)
-      assert.deepStrictEqual(
-        then.quotes.map(({ coverage, status }) => [status, coverage.conditions]),
-        [
-          ["inactive", []],
-          ["inactive", []]
-        ]
-      )
-      const { organization } = yield* World
-      assert.notInclude(yield* storedTexts(organization.workspaces.live), "Wuschelbart")
-    }),
-    {
+
+  testInWorld("is decided again if a carrier's answer is stored concurrently", () => {
+    let between: Effect.Effect<void> | null = null
+    return {
       ...carriers(prompt("a", offers(aboutPet)), answering),
       around: (storage) => ({
         ...storage,
@@ -91,28 +66,38 @@ describe("an erasure that runs concurrently with other work", () => {
           between = null
           return Effect.andThen(meanwhile, storage.commit(change))
         }
+      }),
+      body: Effect.gen(function* () {
+        const { id } = yield* start({ line: "pet" }, live)
+        yield* work
+        yield* pass(5_000)
+        const { quote_request, quotes } = yield* read(id, live)
+        assert.deepStrictEqual([quote_request.status, quotes.length], ["in_progress", 1])
+        // Between the reads of the erasure and its change, another carrier answers.
+        between = Effect.orDie(
+          Effect.gen(function* () {
+            const ref = answering.asks[0]?.ask.idempotency_key ?? ""
+            yield* Asking.use((asking) => asking.callback("b", callbackOf(ref, offers(aboutPet))))
+          })
+        ).pipe(Effect.provideContext(yield* Effect.context<Asking>()))
+        yield* eraseRequest(id)
+        const then = yield* read(id, live)
+        assert.deepStrictEqual(
+          then.quotes.map(({ coverage, status }) => [status, coverage.conditions]),
+          [
+            ["inactive", []],
+            ["inactive", []]
+          ]
+        )
+        const { organization } = yield* World
+        assert.notInclude(yield* storedTexts(organization.workspaces.live), "Wuschelbart")
       })
     }
-  )
+  })
 
-  let erasing: Effect.Effect<void> | null = null
-  testInWorld(
-    "leaves no record of an exchange that ended concurrently",
-    Effect.gen(function* () {
-      const { organization } = yield* World
-      const { id } = yield* start({}, live)
-      erasing = Effect.orDie(Effect.asVoid(eraseRequest(id))).pipe(
-        Effect.provideContext(yield* Effect.context<Erasures>())
-      )
-      yield* work
-      yield* pass(60_000)
-      assert.isNull(erasing)
-      assert.strictEqual((yield* read(id, live)).quote_request.status_details.reason, "consent_withdrawn")
-      const texts = yield* storedTexts(organization.workspaces.live)
-      assert.notInclude(texts, '["exchange",')
-    }),
-    {
-      // The carrier will be asked again, so the change writes no new version of the request.
+  testInWorld("leaves no record of an exchange that ended concurrently", () => {
+    let erasing: Effect.Effect<void> | null = null
+    return {
       ...carriers(prompt("a", unavailable("carrier_error"))),
       around: (storage) => ({
         ...storage,
@@ -123,9 +108,22 @@ describe("an erasure that runs concurrently with other work", () => {
           erasing = null
           return Effect.andThen(meanwhile, storage.commit(change))
         }
+      }),
+      body: Effect.gen(function* () {
+        const { organization } = yield* World
+        const { id } = yield* start({}, live)
+        erasing = Effect.orDie(Effect.asVoid(eraseRequest(id))).pipe(
+          Effect.provideContext(yield* Effect.context<Erasures>())
+        )
+        yield* work
+        yield* pass(60_000)
+        assert.isNull(erasing)
+        assert.strictEqual((yield* read(id, live)).quote_request.status_details.reason, "consent_withdrawn")
+        const texts = yield* storedTexts(organization.workspaces.live)
+        assert.notInclude(texts, '["exchange",')
       })
     }
-  )
+  })
 
   it.effect("resumes wherever it was stopped", () =>
     Effect.gen(function* () {

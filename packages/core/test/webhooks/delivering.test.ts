@@ -21,6 +21,7 @@ import {
   type Sent,
   silence,
   stored,
+  testScripted,
   testWebhooks
 } from "./support.ts"
 
@@ -34,45 +35,43 @@ const everything = ["quote_request.queued", "quote_request.updated", "quote_requ
 const timesOf = (sent: ReadonlyArray<Sent>) => sent.map(({ at }) => at - beginning)
 
 describe("an event", () => {
-  const changes: Array<Change> = []
-  testWebhooks(
-    "appears in the feed and in the delivery logs in one step, or in neither",
-    () =>
-      Effect.gen(function* () {
-        const wide = yield* create({ event_types: everything })
-        const narrow = yield* create({ event_types: ["quote.created"] })
-        yield* start({ line: "personal_auto" })
-        yield* start({ line: "pet" })
-        yield* advance(60)
-        const events = yield* feed()
-        const wanted = events.filter(({ type }) => everything.includes(type))
-        assert.isAbove(wanted.length, 5)
-        assert.deepStrictEqual(
-          (yield* log(wide.id)).map(({ event_id }) => event_id).toReversed(),
-          wanted.map(({ id }) => id)
-        )
-        assert.deepStrictEqual(
-          (yield* log(narrow.id)).map(({ event_type }) => event_type),
-          wanted.filter(({ type }) => type === "quote.created").map(({ type }) => type)
-        )
-        for (const { events, writes } of changes) {
-          const handed = writes.filter(({ kind }) => kind === "delivery").map(({ id }) => id)
-          for (const event of events.filter(({ body }) => everything.includes(JSON.parse(body).type))) {
-            assert.include(handed, `${event.id.slice(4)} ${wide.id}`)
-          }
-        }
-      }),
-    {},
-    {
+  testScripted("appears in the feed and in the delivery logs in one step, or in neither", () => {
+    const changes: Array<Change> = []
+    return {
       around: (storage) => ({
         ...storage,
         commit: (change) => {
           if (change.events.length > 0) changes.push(change)
           return storage.commit(change)
         }
-      })
+      }),
+      body: () =>
+        Effect.gen(function* () {
+          const wide = yield* create({ event_types: everything })
+          const narrow = yield* create({ event_types: ["quote.created"] })
+          yield* start({ line: "personal_auto" })
+          yield* start({ line: "pet" })
+          yield* advance(60)
+          const events = yield* feed()
+          const wanted = events.filter(({ type }) => everything.includes(type))
+          assert.isAbove(wanted.length, 5)
+          assert.deepStrictEqual(
+            (yield* log(wide.id)).map(({ event_id }) => event_id).toReversed(),
+            wanted.map(({ id }) => id)
+          )
+          assert.deepStrictEqual(
+            (yield* log(narrow.id)).map(({ event_type }) => event_type),
+            wanted.filter(({ type }) => type === "quote.created").map(({ type }) => type)
+          )
+          for (const { events, writes } of changes) {
+            const handed = writes.filter(({ kind }) => kind === "delivery").map(({ id }) => id)
+            for (const event of events.filter(({ body }) => everything.includes(JSON.parse(body).type))) {
+              assert.include(handed, `${event.id.slice(4)} ${wide.id}`)
+            }
+          }
+        })
     }
-  )
+  })
 
   testWebhooks("is not delivered to subscriptions without its type, or to later subscriptions", (endpoints) =>
     Effect.gen(function* () {

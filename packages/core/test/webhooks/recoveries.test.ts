@@ -11,7 +11,7 @@ import { World } from "../../src/testing/World.ts"
 import { changeEventRecovery, listEventRecoveries } from "../../src/webhooks/WebhookOperations.ts"
 import { callWith, tokenOf } from "../operators/support.ts"
 import { live, pass, pathsOf, refusal, start, work } from "../quoting/support.ts"
-import { create, disable, recover, replay, testWebhooks } from "./support.ts"
+import { create, disable, recover, replay, testScripted, testWebhooks } from "./support.ts"
 
 /** A token, a subscription with deliveries in live, and where operators find it. */
 const delivered = (count: number) =>
@@ -158,34 +158,34 @@ describe("a recovery", () => {
 
   /** A storage backend in which five concurrent starts decide before the first of them is stored. */
   const waitingFor = Deferred.makeUnsafe<void>()
-  let waiting = 0
-  const around = (storage: Storage["Service"]): Storage["Service"] => ({
-    ...storage,
-    commit: (change) => {
-      if (!change.writes.some(({ kind, version }) => kind === "recovery" && version === 1))
-        return storage.commit(change)
-      waiting += 1
-      if (waiting === 5) Deferred.doneUnsafe(waitingFor, Effect.void)
-      return Effect.andThen(Deferred.await(waitingFor), storage.commit(change))
+
+  testScripted("is started by only one of several concurrent calls", () => {
+    let waiting = 0
+    const around = (storage: Storage["Service"]): Storage["Service"] => ({
+      ...storage,
+      commit: (change) => {
+        if (!change.writes.some(({ kind, version }) => kind === "recovery" && version === 1))
+          return storage.commit(change)
+        waiting += 1
+        if (waiting === 5) Deferred.doneUnsafe(waitingFor, Effect.void)
+        return Effect.andThen(Deferred.await(waitingFor), storage.commit(change))
+      }
+    })
+    return {
+      around,
+      body: () =>
+        Effect.gen(function* () {
+          const { place, progress, token } = yield* delivered(1)
+          const starting = callWith(token, startRecovery, { ...place, statuses: ["succeeded"] }).pipe(
+            Effect.as("started"),
+            Effect.catch(({ _tag }) => Effect.succeed(_tag))
+          )
+          const outcomes = yield* Effect.all([starting, starting, starting, starting, starting], {
+            concurrency: "unbounded"
+          })
+          assert.sameMembers(outcomes, ["started", "conflict", "conflict", "conflict", "conflict"])
+          assert.lengthOf(yield* progress, 1)
+        })
     }
   })
-
-  testWebhooks(
-    "is started by only one of several concurrent calls",
-    () =>
-      Effect.gen(function* () {
-        const { place, progress, token } = yield* delivered(1)
-        const starting = callWith(token, startRecovery, { ...place, statuses: ["succeeded"] }).pipe(
-          Effect.as("started"),
-          Effect.catch(({ _tag }) => Effect.succeed(_tag))
-        )
-        const outcomes = yield* Effect.all([starting, starting, starting, starting, starting], {
-          concurrency: "unbounded"
-        })
-        assert.sameMembers(outcomes, ["started", "conflict", "conflict", "conflict", "conflict"])
-        assert.lengthOf(yield* progress, 1)
-      }),
-    {},
-    { around }
-  )
 })

@@ -3,7 +3,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { verifyWebhook } from "../../src/index.ts"
 import { advance, pass, pathsOf, refusal, reset, runDue, start } from "../quoting/support.ts"
-import { create, disable, list, rotate, type Sent, stored, testWebhooks } from "./support.ts"
+import { create, disable, list, rotate, type Sent, stored, testScripted, testWebhooks } from "./support.ts"
 
 const key = (idempotency_key: string) => ({ idempotency_key })
 const secretOf = ({ signing_secret }: { readonly signing_secret: string | null }): string =>
@@ -190,36 +190,38 @@ describe("an unfinished rotation", () => {
 
 describe("a new secret whose response was lost", () => {
   // The host dies after the call has done its work, but before its response is stored.
-  const dying = { armed: false }
-  const around = (storage: Parameters<NonNullable<NonNullable<Parameters<typeof testWebhooks>[3]>["around"]>>[0]) => ({
-    ...storage,
-    commit: (change: Parameters<typeof storage.commit>[0]) =>
-      dying.armed && change.writes.some(({ body }) => body.includes('"state":"done"'))
-        ? Effect.die(new Error("the host dies on purpose"))
-        : storage.commit(change)
-  })
 
-  testWebhooks(
-    "is returned again when the call is retried",
-    (endpoints) =>
-      Effect.gen(function* () {
-        dying.armed = true
-        assert.strictEqual((yield* refusal(create({}, key("one"))))._tag, "internal_error")
-        dying.armed = false
-        yield* pass(120_000)
-        const made = yield* create({}, key("one"))
-        assert.lengthOf((yield* list()).event_subscriptions, 1)
-        dying.armed = true
-        yield* refusal(rotate(made.id, key("one")))
-        dying.armed = false
-        yield* pass(120_000)
-        const rotated = yield* rotate(made.id, key("one"))
-        yield* start()
-        yield* runDue
-        const sent = endpoints.sent[0] ?? assert.fail("nothing was sent")
-        assert.deepStrictEqual(yield* signers(sent, [secretOf(made), secretOf(rotated)]), [0, 1])
-      }),
-    {},
-    { around }
-  )
+  testScripted("is returned again when the call is retried", () => {
+    const dying = { armed: false }
+    const around = (
+      storage: Parameters<NonNullable<NonNullable<Parameters<typeof testWebhooks>[3]>["around"]>>[0]
+    ) => ({
+      ...storage,
+      commit: (change: Parameters<typeof storage.commit>[0]) =>
+        dying.armed && change.writes.some(({ body }) => body.includes('"state":"done"'))
+          ? Effect.die(new Error("the host dies on purpose"))
+          : storage.commit(change)
+    })
+    return {
+      around,
+      body: (endpoints) =>
+        Effect.gen(function* () {
+          dying.armed = true
+          assert.strictEqual((yield* refusal(create({}, key("one"))))._tag, "internal_error")
+          dying.armed = false
+          yield* pass(120_000)
+          const made = yield* create({}, key("one"))
+          assert.lengthOf((yield* list()).event_subscriptions, 1)
+          dying.armed = true
+          yield* refusal(rotate(made.id, key("one")))
+          dying.armed = false
+          yield* pass(120_000)
+          const rotated = yield* rotate(made.id, key("one"))
+          yield* start()
+          yield* runDue
+          const sent = endpoints.sent[0] ?? assert.fail("nothing was sent")
+          assert.deepStrictEqual(yield* signers(sent, [secretOf(made), secretOf(rotated)]), [0, 1])
+        })
+    }
+  })
 })

@@ -79,20 +79,25 @@ export const endpoints = (script: Script = {}) => {
 type Endpoints = ReturnType<typeof endpoints>
 type Options = Omit<NonNullable<Parameters<typeof world>[0]>, "webhooks">
 
-/** A webhook test in its own world. Its body gets the endpoints, with everything that they received. */
-export const testWebhooks = (
-  name: string,
-  body: (endpoints: Endpoints) => InWorld<unknown>,
-  script: Script = {},
-  options: Options = {}
-): void => {
-  const webhooks = endpoints(script)
-  testInWorld(
-    name,
-    Effect.suspend(() => body(webhooks)),
-    { ...options, webhooks: webhooks.layer }
-  )
+/** What a webhook test uses: its body, how the endpoints respond, and the options of its world. */
+interface Scripted extends Options {
+  readonly body: Body
+  readonly script?: Script
 }
+
+type Body = (endpoints: Endpoints) => InWorld<unknown>
+
+/** A webhook test in its own world. Its body gets the endpoints, with everything that they received. */
+export const testWebhooks = (name: string, body: Body, script: Script = {}, options: Options = {}): void =>
+  testScripted(name, () => ({ ...options, body, script }))
+
+/** A webhook test whose body and world share state, which is made anew for each run. */
+export const testScripted = (name: string, make: () => Scripted): void =>
+  testInWorld(name, () => {
+    const { body, script, ...options } = make()
+    const webhooks = endpoints(script)
+    return { ...options, webhooks: webhooks.layer, body: Effect.suspend(() => body(webhooks)) }
+  })
 
 /** The default url of subscriptions. */
 export const url = "https://hooks.acme.dev/quotewire"
