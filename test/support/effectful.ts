@@ -14,7 +14,7 @@ export const effectful: Readonly<Record<string, ReadonlyArray<string>>> = {
   "call carriers, or are what carriers implement": [
     "carriers/CallTime carriers/CarrierDefinition carriers/OwnScenarios carriers/defineCarrier",
     "carriers/definedCalls carriers/http/CarrierHttp carriers/http/CarrierResponse carriers/http/SentRequest",
-    "carriers/http/Tokens carriers/recorder/Draft carriers/recorder/HttpRecording rating/ratePlanCarrier",
+    "carriers/http/CarrierTokens carriers/recorder/Draft carriers/recorder/HttpRecording rating/ratePlanCarrier",
     "sandbox/fictional"
   ],
   "log what they refuse or drop": [
@@ -31,7 +31,7 @@ export const effectful: Readonly<Record<string, ReadonlyArray<string>>> = {
   ],
   "hold a process's state for a service": ["access/KnownKeys access/limits/SharedCounts access/sealing/SealKeysInUse"],
   "run work: locks, fibers and time": [
-    "concurrency/Fault concurrency/KeyedMutex concurrency/Monotonic concurrency/Slot concurrency/supervise",
+    "concurrency/Fault concurrency/KeyedMutex concurrency/Monotonic concurrency/Slot concurrency/Supervise",
     "runner/JobBatch"
   ],
   "run a program's consumers": [

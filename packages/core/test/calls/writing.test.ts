@@ -22,32 +22,31 @@ const callsIn = (change: { readonly writes: ReadonlyArray<{ readonly kind: strin
 const settled = pass(0)
 
 describe("a call's log entry", () => {
-  const sizes: Array<number> = []
-  testInWorld(
-    "is written in batches of at most 500 per workspace, as soon as 500 entries wait",
-    Effect.gen(function* () {
-      for (let i = 0; i < 499; i++) yield* list()
-      yield* settled
-      assert.deepStrictEqual(sizes, [])
-      yield* list()
-      yield* settled
-      assert.deepStrictEqual(sizes, [500])
-      for (let i = 0; i < 200; i++) yield* list()
-      yield* settled
-      assert.deepStrictEqual(sizes, [500])
-      yield* pass(second)
-      assert.deepStrictEqual(sizes, [500, 200])
-    }),
-    {
+  testInWorld("is written in batches of at most 500 per workspace, as soon as 500 entries wait", () => {
+    const sizes: Array<number> = []
+    return {
       around: (storage) => ({
         ...storage,
         commit: (change) => {
           if (callsIn(change) > 0) sizes.push(callsIn(change))
           return storage.commit(change)
         }
+      }),
+      body: Effect.gen(function* () {
+        for (let i = 0; i < 499; i++) yield* list()
+        yield* settled
+        assert.deepStrictEqual(sizes, [])
+        yield* list()
+        yield* settled
+        assert.deepStrictEqual(sizes, [500])
+        for (let i = 0; i < 200; i++) yield* list()
+        yield* settled
+        assert.deepStrictEqual(sizes, [500])
+        yield* pass(second)
+        assert.deepStrictEqual(sizes, [500, 200])
       })
     }
-  )
+  })
 
   const slow = Latch.makeUnsafe()
   testInWorld(
@@ -71,69 +70,66 @@ describe("a call's log entry", () => {
     }
   )
 
-  let down = false
-  testInWorld(
-    "waits while storage is unavailable, and is written later",
-    Effect.gen(function* () {
-      down = true
-      yield* list()
-      yield* pass(10 * second)
-      yield* refusal(list({ limit: 0 }))
-      yield* pass(10 * second)
-      assert.deepStrictEqual(yield* logged, [])
-      down = false
-      yield* pass(second)
-      assert.deepStrictEqual(yield* logged, ["list_api_requests", "list_quote_requests", "list_quote_requests"])
-    }),
-    {
+  testInWorld("waits while storage is unavailable, and is written later", () => {
+    let down = false
+    return {
       around: (storage) => ({
         ...storage,
         commit: (change) =>
           down ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 })) : storage.commit(change)
+      }),
+      body: Effect.gen(function* () {
+        down = true
+        yield* list()
+        yield* pass(10 * second)
+        yield* refusal(list({ limit: 0 }))
+        yield* pass(10 * second)
+        assert.deepStrictEqual(yield* logged, [])
+        down = false
+        yield* pass(second)
+        assert.deepStrictEqual(yield* logged, ["list_api_requests", "list_quote_requests", "list_quote_requests"])
       })
     }
-  )
+  })
 
-  let forgetful = true
-  testInWorld(
-    "is written once, even if the outcome of the commit is unknown",
-    Effect.gen(function* () {
-      yield* list()
-      yield* pass(600)
-      forgetful = false
-      yield* list()
-      yield* pass(second)
-      assert.deepStrictEqual(yield* logged, ["list_quote_requests", "list_quote_requests"])
-    }),
-    {
+  testInWorld("is written once, even if the outcome of the commit is unknown", () => {
+    let forgetful = true
+    return {
       around: (storage) => ({
         ...storage,
         commit: (change) =>
           forgetful && callsIn(change) > 0
             ? Effect.andThen(storage.commit(change), Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 })))
             : storage.commit(change)
+      }),
+      body: Effect.gen(function* () {
+        yield* list()
+        yield* pass(600)
+        forgetful = false
+        yield* list()
+        yield* pass(second)
+        assert.deepStrictEqual(yield* logged, ["list_quote_requests", "list_quote_requests"])
       })
     }
-  )
+  })
 
-  let broken = true
-  testInWorld(
-    "is dropped if storage refuses it, and does not block later entries",
-    Effect.gen(function* () {
-      yield* list()
-      yield* pass(second)
-      broken = false
-      yield* list()
-      yield* pass(second)
-      assert.deepStrictEqual(yield* logged, ["list_quote_requests"])
-    }),
-    {
+  testInWorld("is dropped if storage refuses it, and does not block later entries", () => {
+    let broken = true
+    return {
       around: (storage) => ({
         ...storage,
         commit: (change) => (broken && callsIn(change) > 0 ? Effect.die("too odd") : storage.commit(change))
+      }),
+      body: Effect.gen(function* () {
+        yield* list()
+        yield* pass(second)
+        broken = false
+        yield* list()
+        yield* pass(second)
+        assert.deepStrictEqual(yield* logged, ["list_quote_requests"])
       })
     }
-  )
+  })
 
   it.effect("is written when the host stops", () =>
     Effect.gen(function* () {

@@ -6,23 +6,25 @@ import { options, story } from "./carrierTextStory.ts"
 import { testInWorld } from "./support.ts"
 
 describe("text from carriers", () => {
-  const texts: Array<string> = []
-  /**
-   * An in-memory storage that stores encoded text, as a database does, and records the text of records, events and
-   * jobs.
-   */
-  const around = (storage: Storage["Service"]): Storage["Service"] => ({
-    ...storage,
-    commit: (change) =>
-      Effect.suspend(() => {
-        const writes = change.writes.map((record) => Change.record({ ...record, body: record.body }))
-        texts.push(JSON.stringify({ ...change, writes }))
-        return storage.commit({ ...change, writes })
-      })
+  testInWorld("is sealed in every field in storage, and erased completely", () => {
+    const texts: Array<string> = []
+    /**
+     * An in-memory storage that stores encoded text, as a database does, and records the text of records, events and
+     * jobs.
+     */
+    const around = (storage: Storage["Service"]): Storage["Service"] => ({
+      ...storage,
+      commit: (change) =>
+        Effect.suspend(() => {
+          const writes = change.writes.map((record) => Change.record({ ...record, body: record.body }))
+          texts.push(JSON.stringify({ ...change, writes }))
+          return storage.commit({ ...change, writes })
+        })
+    })
+    return {
+      ...options,
+      around,
+      body: story(Effect.sync(() => texts.join("\n")))
+    }
   })
-  testInWorld(
-    "is sealed in every field in storage, and erased completely",
-    story(Effect.sync(() => texts.join("\n"))),
-    { ...options, around }
-  )
 })

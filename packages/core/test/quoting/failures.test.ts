@@ -116,12 +116,6 @@ describe("a poll that", () => {
 
 describe("a poll over HTTP that gets", () => {
   for (const [what, script, reason] of answers) {
-    let failed = false
-    const { client } = FakeCarrier.make((got, count) => {
-      if (got.method === "POST") return FakeCarrier.json({})
-      if (failed) return FakeCarrier.json({ premium: "1,171.10" })
-      return script(got, count)
-    })
     const acme = defineCarrier({
       id: "naic:12345",
       name: "Acme Mutual",
@@ -131,25 +125,32 @@ describe("a poll over HTTP that gets", () => {
       poll: async ({ http }) =>
         Reply.offers([{ offer_ref: "1", premium: (await http.get("/quotes")).json(Priced).premium, term_months: 12 }])
     })
-    testInWorld(
-      `${what} ${reason === null ? "is retried" : "fails its carrier immediately"}`,
-      Effect.provideService(
-        Effect.gen(function* () {
-          yield* work
-          const { id } = yield* start({}, live)
-          yield* pass(2_000)
-          for (let seconds = 0; seconds < 6; seconds++) yield* pass(1_000)
-          failed = true
-          const after = reason === null ? "naic:12345 pending" : `naic:12345 no_answer ${reason}`
-          assert.deepStrictEqual(yield* outcomes(id), [after])
-          for (let seconds = 0; seconds < 40; seconds += 5) yield* pass(5_000)
-          assert.deepStrictEqual(yield* outcomes(id), [reason === null ? "naic:12345 quoted" : after])
-        }),
-        CarrierTransport,
-        client
-      ),
-      { carriers: [acme] }
-    )
+    testInWorld(`${what} ${reason === null ? "is retried" : "fails its carrier immediately"}`, () => {
+      let failed = false
+      const { client } = FakeCarrier.make((got, count) => {
+        if (got.method === "POST") return FakeCarrier.json({})
+        if (failed) return FakeCarrier.json({ premium: "1,171.10" })
+        return script(got, count)
+      })
+      return {
+        carriers: [acme],
+        body: Effect.provideService(
+          Effect.gen(function* () {
+            yield* work
+            const { id } = yield* start({}, live)
+            yield* pass(2_000)
+            for (let seconds = 0; seconds < 6; seconds++) yield* pass(1_000)
+            failed = true
+            const after = reason === null ? "naic:12345 pending" : `naic:12345 no_answer ${reason}`
+            assert.deepStrictEqual(yield* outcomes(id), [after])
+            for (let seconds = 0; seconds < 40; seconds += 5) yield* pass(5_000)
+            assert.deepStrictEqual(yield* outcomes(id), [reason === null ? "naic:12345 quoted" : after])
+          }),
+          CarrierTransport,
+          client
+        )
+      }
+    })
   }
 })
 
@@ -212,10 +213,6 @@ describe("an ask over HTTP that gets", () => {
     const reason = asked ?? polled
     const { idempotent, other } = endsOf(reason, what === "nothing" ? "timeout" : "carrier_error")
     for (const recognizes of [true, false]) {
-      let fails = true
-      const { client } = FakeCarrier.make((got, count) =>
-        fails ? script(got, count) : FakeCarrier.json({ premium: "1,171.10" })
-      )
       const acme = defineCarrier({
         id: "naic:12345",
         name: "Acme Mutual",
@@ -226,20 +223,28 @@ describe("an ask over HTTP that gets", () => {
       })
       testInWorld(
         `${what} ${reason === null && recognizes ? "is retried" : "fails its carrier"} if the carrier ${recognizes ? "is" : "is not"} idempotent`,
-        Effect.provideService(
-          Effect.gen(function* () {
-            yield* work
-            const { id } = yield* start({}, live)
-            // Within this time both retries happen: first that of the HTTP client, then that of the ask.
-            for (let tenths = 0; tenths < 4; tenths++) yield* pass(100)
-            fails = false
-            for (let seconds = 0; seconds < 15; seconds++) yield* pass(1_000)
-            assert.deepStrictEqual(yield* outcomes(id), [`naic:12345 ${recognizes ? idempotent : other}`])
-          }),
-          CarrierTransport,
-          client
-        ),
-        { carriers: [acme] }
+        () => {
+          let fails = true
+          const { client } = FakeCarrier.make((got, count) =>
+            fails ? script(got, count) : FakeCarrier.json({ premium: "1,171.10" })
+          )
+          return {
+            carriers: [acme],
+            body: Effect.provideService(
+              Effect.gen(function* () {
+                yield* work
+                const { id } = yield* start({}, live)
+                // Within this time both retries happen: first that of the HTTP client, then that of the ask.
+                for (let tenths = 0; tenths < 4; tenths++) yield* pass(100)
+                fails = false
+                for (let seconds = 0; seconds < 15; seconds++) yield* pass(1_000)
+                assert.deepStrictEqual(yield* outcomes(id), [`naic:12345 ${recognizes ? idempotent : other}`])
+              }),
+              CarrierTransport,
+              client
+            )
+          }
+        }
       )
     }
   }

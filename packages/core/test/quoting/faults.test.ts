@@ -55,19 +55,20 @@ describe("the log entry for an adapter that fails in `ask`", () => {
     ]
   ]
   for (const [how, ask, error] of failures) {
-    const broken = prompt("broken", offers(), { needs, idempotent: false, rest: { ask } })
-    testInWorld(
-      `${how} names the carrier, request, error and location, without the facts in the message`,
-      Effect.gen(function* () {
-        const { id, lines } = yield* logOfRequest(identified)
-        const line = single(lines, crashed)
-        assert.deepInclude(line.annotations, { carrier_id: "broken", quote_request_id: id })
-        assert.match(line.cause, error)
-        assert.match(line.cause, /at .*faults\.test\.ts:\d+:\d+/)
-        assert.notMatch(JSON.stringify(lines), facts)
-      }),
-      carriers(broken)
-    )
+    testInWorld(`${how} names the carrier, request, error and location, without the facts in the message`, () => {
+      const broken = prompt("broken", offers(), { needs, idempotent: false, rest: { ask } })
+      return {
+        ...carriers(broken),
+        body: Effect.gen(function* () {
+          const { id, lines } = yield* logOfRequest(identified)
+          const line = single(lines, crashed)
+          assert.deepInclude(line.annotations, { carrier_id: "broken", quote_request_id: id })
+          assert.match(line.cause, error)
+          assert.match(line.cause, /at .*faults\.test\.ts:\d+:\d+/)
+          assert.notMatch(JSON.stringify(lines), facts)
+        })
+      }
+    })
   }
 
   const thrown = prompt("broken", offers(), { idempotent: false, rest: { ask: (ask) => Effect.die(ask.facts) } })
@@ -286,30 +287,31 @@ describe("a failure in a host's own code", () => {
     { served }
   )
 
-  const failing = { encrypt: false }
-  const cryptography = Layer.effect(
-    TextCrypto,
-    Effect.map(TextCrypto, (crypto) => ({
-      keyed: (keys) =>
-        Effect.map(crypto.keyed(keys), (keyed) => ({
-          ...keyed,
-          encrypt: (nonce, purpose, text) =>
-            failing.encrypt ? Effect.die(new EvalError(text)) : keyed.encrypt(nonce, purpose, text),
-          encryptSync: null
-        }))
-    }))
-  ).pipe(Layer.provideMerge(NodeCrypto.layer))
-  testInWorld(
-    "is logged for a TextCrypto, without the text",
-    Effect.gen(function* () {
-      failing.encrypt = true
-      const lines = yield* logOf(refusal(start(identified)))
-      failing.encrypt = false
-      assert.match(single(lines, "A call failed").cause, place)
-      assert.notMatch(JSON.stringify(lines), facts)
-    }),
-    { cryptography }
-  )
+  testInWorld("is logged for a TextCrypto, without the text", () => {
+    const failing = { encrypt: false }
+    const cryptography = Layer.effect(
+      TextCrypto,
+      Effect.map(TextCrypto, (crypto) => ({
+        keyed: (keys) =>
+          Effect.map(crypto.keyed(keys), (keyed) => ({
+            ...keyed,
+            encrypt: (nonce, purpose, text) =>
+              failing.encrypt ? Effect.die(new EvalError(text)) : keyed.encrypt(nonce, purpose, text),
+            encryptSync: null
+          }))
+      }))
+    ).pipe(Layer.provideMerge(NodeCrypto.layer))
+    return {
+      cryptography,
+      body: Effect.gen(function* () {
+        failing.encrypt = true
+        const lines = yield* logOf(refusal(start(identified)))
+        failing.encrypt = false
+        assert.match(single(lines, "A call failed").cause, place)
+        assert.notMatch(JSON.stringify(lines), facts)
+      })
+    }
+  })
 
   const sender = Layer.succeed(WebhookSender, { send: throwing, lookUp: () => Effect.succeed("public") })
   testInWorld(
@@ -326,24 +328,23 @@ describe("a failure in a host's own code", () => {
     { webhooks: sender }
   )
 
-  const broken = { get: false }
-  testInWorld(
-    "is logged for a storage backend, with the job and the cause",
-    Effect.gen(function* () {
-      yield* start({}, live)
-      broken.get = true
-      const lines = yield* logOf(runDue)
-      broken.get = false
-      const line = lines.find(({ annotations }) => annotations.job === "collect")
-      assert.strictEqual(line?.text, "A job failed")
-      assert.match(line?.cause ?? "", /the disk is gone[\s\S]*faults\.test\.ts:\d+:\d+/)
-    }),
-    {
+  testInWorld("is logged for a storage backend, with the job and the cause", () => {
+    const broken = { get: false }
+    return {
       ...carriers(prompt("well")),
       around: (storage) => ({
         ...storage,
         get: (key) => (broken.get ? Effect.die(new Error("the disk is gone")) : storage.get(key))
+      }),
+      body: Effect.gen(function* () {
+        yield* start({}, live)
+        broken.get = true
+        const lines = yield* logOf(runDue)
+        broken.get = false
+        const line = lines.find(({ annotations }) => annotations.job === "collect")
+        assert.strictEqual(line?.text, "A job failed")
+        assert.match(line?.cause ?? "", /the disk is gone[\s\S]*faults\.test\.ts:\d+:\d+/)
       })
     }
-  )
+  })
 })

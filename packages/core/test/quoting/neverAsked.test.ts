@@ -32,26 +32,29 @@ describe("a live carrier that was not asked before the deadline", () => {
     ["concurrently", Effect.asVoid(work)]
   ] as const) {
     const never = prompt("never")
-    const { around, hold } = holding()
-    testInWorld(
-      `has no asked_at, even if jobs run ${how} afterwards`,
-      Effect.gen(function* () {
-        const stop = yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(10)
-        yield* stop
-        yield* pass(2 * minuteMs)
-        hold.isHeld = false
-        yield* run
-        yield* pass(5_000)
-        const { quote_request } = yield* read(id, live)
-        assert.deepStrictEqual(
-          quote_request.carriers.map(({ asked_at, outcome, reason }) => [asked_at, outcome, reason]),
-          [[null, "no_answer", "timeout"]]
-        )
-        assert.lengthOf(never.asks, 0)
-      }),
-      { ...carriers(never), around }
-    )
+
+    testInWorld(`has no asked_at, even if jobs run ${how} afterwards`, () => {
+      const { around, hold } = holding()
+      return {
+        ...carriers(never),
+        around,
+        body: Effect.gen(function* () {
+          const stop = yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(10)
+          yield* stop
+          yield* pass(2 * minuteMs)
+          hold.isHeld = false
+          yield* run
+          yield* pass(5_000)
+          const { quote_request } = yield* read(id, live)
+          assert.deepStrictEqual(
+            quote_request.carriers.map(({ asked_at, outcome, reason }) => [asked_at, outcome, reason]),
+            [[null, "no_answer", "timeout"]]
+          )
+          assert.lengthOf(never.asks, 0)
+        })
+      }
+    })
   }
 })

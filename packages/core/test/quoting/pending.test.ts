@@ -242,28 +242,28 @@ describe("an ask that a host leaves unfinished", () => {
     ["was released before it was made", Effect.never]
   ] as const) {
     const scripted = prompt("careful", offers(), { idempotent: false })
-    let reads = 0
-    testInWorld(
-      `is sent later if it ${what}`,
-      Effect.gen(function* () {
-        reads = 0
-        const { id } = yield* start({}, live)
-        yield* workAndBreakOff
-        assert.lengthOf(scripted.asks, 0)
-        assert.deepStrictEqual(yield* outcomes(id), ["careful pending"])
-        yield* runDue
-        assert.lengthOf(scripted.asks, 1)
-        assert.deepStrictEqual(yield* outcomes(id), ["careful quoted"])
-      }),
-      {
+
+    testInWorld(`is sent later if it ${what}`, () => {
+      let reads = 0
+      return {
         ...carriers(scripted),
         around: (storage) => ({
           ...storage,
           // The facts are read for the collection, and then for the ask.
           get: (key) => Effect.suspend(() => (key.kind === "application" && ++reads === 2 ? hurdle : storage.get(key)))
+        }),
+        body: Effect.gen(function* () {
+          reads = 0
+          const { id } = yield* start({}, live)
+          yield* workAndBreakOff
+          assert.lengthOf(scripted.asks, 0)
+          assert.deepStrictEqual(yield* outcomes(id), ["careful pending"])
+          yield* runDue
+          assert.lengthOf(scripted.asks, 1)
+          assert.deepStrictEqual(yield* outcomes(id), ["careful quoted"])
         })
       }
-    )
+    })
   }
 
   testInWorld("is recorded before it is sent, and not repeated by another host if the first host dies", () => {

@@ -64,29 +64,27 @@ const failedRefreshes = Effect.map(onRecord(), (exchanges) =>
 
 describe("a refresh that", () => {
   for (const [what, refresh, reason, again] of refreshes) {
-    let count = 0
-    const scripted = prompt("looks", offers(offer({ refresh_after_ms: 60_000 })), {
-      rest: { refresh: () => (++count === 1 ? refresh() : Effect.succeed(updated)) }
+    testInWorld(`${what} ${again ? "is retried" : "leaves the quote unchanged"}`, () => {
+      let count = 0
+      const scripted = prompt("looks", offers(offer({ refresh_after_ms: 60_000 })), {
+        rest: { refresh: () => (++count === 1 ? refresh() : Effect.succeed(updated)) }
+      })
+      return {
+        ...carriers(scripted),
+        body: Effect.gen(function* () {
+          assert.deepStrictEqual(yield* versionAfterRefresh, [again ? [2, 13_000] : [1, 12_000]])
+          assert.deepStrictEqual(yield* failedRefreshes, [[1, reason]])
+          assert.strictEqual(count, again ? 2 : 1)
+        })
+      }
     })
-    testInWorld(
-      `${what} ${again ? "is retried" : "leaves the quote unchanged"}`,
-      Effect.gen(function* () {
-        assert.deepStrictEqual(yield* versionAfterRefresh, [again ? [2, 13_000] : [1, 12_000]])
-        assert.deepStrictEqual(yield* failedRefreshes, [[1, reason]])
-        assert.strictEqual(count, again ? 2 : 1)
-      }),
-      carriers(scripted)
-    )
   }
 })
 
 describe("a refresh over HTTP that gets", () => {
   for (const [what, script, polled] of answers) {
     const again = polled === null
-    let fails = true
-    const { client } = FakeCarrier.make((got, count) =>
-      fails ? script(got, count) : FakeCarrier.json({ premium: "130.00" })
-    )
+
     const acme = defineCarrier({
       id: "naic:12345",
       name: "Acme Mutual",
@@ -98,23 +96,28 @@ describe("a refresh over HTTP that gets", () => {
         return Reply.refreshed("price_updated", { offer_ref: "1", premium, term_months: 12 })
       }
     })
-    testInWorld(
-      `${what} ${again ? "is retried" : "leaves the quote unchanged"}`,
-      Effect.provideService(
-        Effect.gen(function* () {
-          yield* Effect.forkChild(
-            Effect.andThen(
-              Effect.sleep(80_000),
-              Effect.sync(() => (fails = false))
+    testInWorld(`${what} ${again ? "is retried" : "leaves the quote unchanged"}`, () => {
+      let fails = true
+      const { client } = FakeCarrier.make((got, count) =>
+        fails ? script(got, count) : FakeCarrier.json({ premium: "130.00" })
+      )
+      return {
+        carriers: [acme],
+        body: Effect.provideService(
+          Effect.gen(function* () {
+            yield* Effect.forkChild(
+              Effect.andThen(
+                Effect.sleep(80_000),
+                Effect.sync(() => (fails = false))
+              )
             )
-          )
-          assert.deepStrictEqual(yield* versionAfterRefresh, [again ? [2, 13_000] : [1, 12_000]])
-          assert.lengthOf(yield* failedRefreshes, 1)
-        }),
-        CarrierTransport,
-        client
-      ),
-      { carriers: [acme] }
-    )
+            assert.deepStrictEqual(yield* versionAfterRefresh, [again ? [2, 13_000] : [1, 12_000]])
+            assert.lengthOf(yield* failedRefreshes, 1)
+          }),
+          CarrierTransport,
+          client
+        )
+      }
+    })
   }
 })

@@ -13,6 +13,7 @@ import {
   replay,
   rotate,
   stored,
+  testScripted,
   testWebhooks
 } from "./support.ts"
 
@@ -60,84 +61,70 @@ describe("a host that dies", () => {
     }
   )
 
-  const host = { isWell: false }
-  testWebhooks(
-    "again and again leaves a failed delivery that can be replayed",
-    (endpoints) =>
-      Effect.gen(function* () {
-        const { id } = yield* create({}, live)
-        yield* start({}, live)
-        for (let i = 0; i < 7; i++) {
-          yield* runDue
-          yield* pass(30_000)
-        }
-        const { status, event_id, attempts } = yield* only(id, live)
-        assert.deepStrictEqual([status, attempts], ["failed", []])
-        assert.lengthOf(endpoints.sent, 5)
-        host.isWell = true
-        yield* replay(id, event_id, live)
-        yield* runDue
-        assert.strictEqual((yield* only(id, live)).status, "succeeded")
-      }),
-    {},
-    {
+  testScripted("again and again leaves a failed delivery that can be replayed", () => {
+    const host = { isWell: false }
+    return {
       around: (storage) => ({
         ...storage,
         commit: (change) =>
           host.isWell || change.finishes.length === 0 || !change.writes.some(({ kind }) => kind === "endpoint_health")
             ? storage.commit(change)
             : Effect.die(new Error("the host dies on purpose"))
-      })
+      }),
+      body: (endpoints) =>
+        Effect.gen(function* () {
+          const { id } = yield* create({}, live)
+          yield* start({}, live)
+          for (let i = 0; i < 7; i++) {
+            yield* runDue
+            yield* pass(30_000)
+          }
+          const { status, event_id, attempts } = yield* only(id, live)
+          assert.deepStrictEqual([status, attempts], ["failed", []])
+          assert.lengthOf(endpoints.sent, 5)
+          host.isWell = true
+          yield* replay(id, event_id, live)
+          yield* runDue
+          assert.strictEqual((yield* only(id, live)).status, "succeeded")
+        })
     }
-  )
+  })
 })
 
 describe("a host that dies while it disables a subscription", () => {
-  const host = { isDying: false }
-  testWebhooks(
-    "leaves the remaining work to another host",
-    (endpoints) =>
-      Effect.gen(function* () {
-        const { id } = yield* create()
-        for (let i = 0; i < 3; i++) yield* startWaiting
-        yield* runDue
-        host.isDying = true
-        assert.strictEqual((yield* refusal(disable(id)))._tag, "internal_error")
-        host.isDying = false
-        assert.strictEqual((yield* health(id)).state, "disabled")
-        assert.strictEqual((yield* log(id))[0]?.status, "retrying")
-        yield* runDue
-        for (const { status } of yield* log(id)) assert.strictEqual(status, "cancelled")
-        assert.lengthOf(endpoints.sent, 3)
-      }),
-    failing,
-    {
+  testScripted("leaves the remaining work to another host", () => {
+    const host = { isDying: false }
+    return {
+      script: failing,
       around: (storage) => ({
         ...storage,
         page: (query) =>
           host.isDying && query.kind === "delivery"
             ? Effect.die(new Error("the host dies on purpose"))
             : storage.page(query)
-      })
+      }),
+      body: (endpoints) =>
+        Effect.gen(function* () {
+          const { id } = yield* create()
+          for (let i = 0; i < 3; i++) yield* startWaiting
+          yield* runDue
+          host.isDying = true
+          assert.strictEqual((yield* refusal(disable(id)))._tag, "internal_error")
+          host.isDying = false
+          assert.strictEqual((yield* health(id)).state, "disabled")
+          assert.strictEqual((yield* log(id))[0]?.status, "retrying")
+          yield* runDue
+          for (const { status } of yield* log(id)) assert.strictEqual(status, "cancelled")
+          assert.lengthOf(endpoints.sent, 3)
+        })
     }
-  )
+  })
 })
 
 describe("a commit conflict", () => {
-  const conflicts = { left: 60 }
-  testWebhooks(
-    "after an attempt never causes a second send",
-    (endpoints) =>
-      Effect.gen(function* () {
-        const { id } = yield* create({}, live)
-        yield* start({}, live)
-        yield* runDue
-        assert.strictEqual(conflicts.left, 0)
-        assert.lengthOf(endpoints.sent, 1)
-        assert.lengthOf((yield* only(id, live)).attempts, 1)
-      }),
-    {},
-    {
+  testScripted("after an attempt never causes a second send", () => {
+    const conflicts = { left: 60 }
+    return {
       around: (storage) => ({
         ...storage,
         commit: (change) => {
@@ -148,9 +135,18 @@ describe("a commit conflict", () => {
           // Another writer is faster: this version is already stored.
           return storage.commit({ ...change, writes: change.writes.map((write) => ({ ...write, version: 99 })) })
         }
-      })
+      }),
+      body: (endpoints) =>
+        Effect.gen(function* () {
+          const { id } = yield* create({}, live)
+          yield* start({}, live)
+          yield* runDue
+          assert.strictEqual(conflicts.left, 0)
+          assert.lengthOf(endpoints.sent, 1)
+          assert.lengthOf((yield* only(id, live)).attempts, 1)
+        })
     }
-  )
+  })
 
   testWebhooks(
     "among concurrent attempts to one subscription loses no attempt",
@@ -248,27 +244,25 @@ const pageOf = (id: string, limit: number, cursor?: string | null) =>
   deliveries(id, { limit, ...(typeof cursor === "string" && { cursor }) })
 
 describe("a commit conflict that never ends", () => {
-  const conflict = { isEndless: false }
-  testWebhooks(
-    "makes a reset fail with an internal error instead of blocking it forever",
-    () =>
-      Effect.gen(function* () {
-        const { id } = yield* create()
-        conflict.isEndless = true
-        assert.strictEqual((yield* refusal(reset()))._tag, "internal_error")
-        conflict.isEndless = false
-        yield* reset()
-        assert.strictEqual((yield* health(id)).state, "healthy")
-      }),
-    {},
-    {
+  testScripted("makes a reset fail with an internal error instead of blocking it forever", () => {
+    const conflict = { isEndless: false }
+    return {
       around: (storage) => ({
         ...storage,
         commit: (change) =>
           conflict.isEndless && change.writes.some(({ kind }) => kind === "subscription")
             ? storage.commit({ ...change, writes: change.writes.map((write) => ({ ...write, version: 99 })) })
             : storage.commit(change)
-      })
+      }),
+      body: () =>
+        Effect.gen(function* () {
+          const { id } = yield* create()
+          conflict.isEndless = true
+          assert.strictEqual((yield* refusal(reset()))._tag, "internal_error")
+          conflict.isEndless = false
+          yield* reset()
+          assert.strictEqual((yield* health(id)).state, "healthy")
+        })
     }
-  )
+  })
 })

@@ -15,6 +15,7 @@ import {
   replay,
   sendTest,
   silence,
+  testScripted,
   testWebhooks,
   url
 } from "./support.ts"
@@ -65,40 +66,44 @@ describe("a slow endpoint", () => {
 })
 
 describe("an endpoint that hangs", () => {
-  const endpoint = { isUp: false }
-  testWebhooks(
+  testScripted(
     "gets at most three concurrent attempts once it is known to hang, and then all waiting events when it responds again",
-    (endpoints) =>
-      Effect.gen(function* () {
-        const { id } = yield* create({}, live)
-        yield* work
-        for (let i = 0; i < 40; i++) yield* start({}, live)
-        yield* pass(15_000)
-        const first = endpoints.sent.length
-        assert.isAtMost(first, 16)
-        // After the first three timeouts: two new attempts and one retry every fifteen seconds.
-        yield* pass(150_000)
-        assert.isAtMost(endpoints.sent.length - first, 11 * 3 + 8)
-        assert.isAbove(endpoints.sent.length - first, 10)
-        // Manual tests and replays are sent immediately.
-        const before = endpoints.sent.length
-        const { event } = yield* sendTest(id, live)
-        yield* pass(10)
-        assert.include(
-          endpoints.sent.slice(before).map(({ request }) => request.headers["webhook-id"]),
-          event.id
-        )
-        endpoint.isUp = true
-        yield* pass(30_000)
-        const fresh = yield* start({}, live)
-        yield* pass(100)
-        assert.include(endpoints.sent.at(-1)?.request.body ?? "", fresh.id)
-        yield* pass(400_000)
-        for (const { status } of yield* log(id, live)) assert.strictEqual(status, "succeeded")
-      }),
-    {
-      send: () => (endpoint.isUp ? confirmed : silence),
-      send_takes_ms: () => (endpoint.isUp ? 20 : 15_000)
+    () => {
+      const endpoint = { isUp: false }
+      return {
+        script: {
+          send: () => (endpoint.isUp ? confirmed : silence),
+          send_takes_ms: () => (endpoint.isUp ? 20 : 15_000)
+        },
+        body: (endpoints) =>
+          Effect.gen(function* () {
+            const { id } = yield* create({}, live)
+            yield* work
+            for (let i = 0; i < 40; i++) yield* start({}, live)
+            yield* pass(15_000)
+            const first = endpoints.sent.length
+            assert.isAtMost(first, 16)
+            // After the first three timeouts: two new attempts and one retry every fifteen seconds.
+            yield* pass(150_000)
+            assert.isAtMost(endpoints.sent.length - first, 11 * 3 + 8)
+            assert.isAbove(endpoints.sent.length - first, 10)
+            // Manual tests and replays are sent immediately.
+            const before = endpoints.sent.length
+            const { event } = yield* sendTest(id, live)
+            yield* pass(10)
+            assert.include(
+              endpoints.sent.slice(before).map(({ request }) => request.headers["webhook-id"]),
+              event.id
+            )
+            endpoint.isUp = true
+            yield* pass(30_000)
+            const fresh = yield* start({}, live)
+            yield* pass(100)
+            assert.include(endpoints.sent.at(-1)?.request.body ?? "", fresh.id)
+            yield* pass(400_000)
+            for (const { status } of yield* log(id, live)) assert.strictEqual(status, "succeeded")
+          })
+      }
     }
   )
 })
@@ -150,28 +155,29 @@ describe("an attempt for which the host has no free connection", () => {
     { send: () => noConnection }
   )
 
-  const host = { isFull: true }
-  testWebhooks(
-    "is cancelled with its subscription, and stays a manual attempt for a test event",
-    (endpoints) =>
-      Effect.gen(function* () {
-        const { id } = yield* create({}, live)
-        const other = yield* create({}, live)
-        const { event } = yield* sendTest(id, live)
-        yield* start({}, live)
-        yield* runDue
-        yield* disable(other.id, live)
-        const sent = endpoints.sent.length
-        host.isFull = false
-        yield* pass(60_000)
-        yield* runDue
-        assert.lengthOf(endpoints.sent, sent + 2)
-        const { status, attempts } = yield* delivery(id, event.id, live)
-        assert.deepStrictEqual([status, attempts.map(({ trigger }) => trigger)], ["succeeded", ["manual"]])
-        assert.strictEqual((yield* only(other.id, live)).status, "cancelled")
-      }),
-    { send: () => (host.isFull ? noConnection : confirmed) }
-  )
+  testScripted("is cancelled with its subscription, and stays a manual attempt for a test event", () => {
+    const host = { isFull: true }
+    return {
+      script: { send: () => (host.isFull ? noConnection : confirmed) },
+      body: (endpoints) =>
+        Effect.gen(function* () {
+          const { id } = yield* create({}, live)
+          const other = yield* create({}, live)
+          const { event } = yield* sendTest(id, live)
+          yield* start({}, live)
+          yield* runDue
+          yield* disable(other.id, live)
+          const sent = endpoints.sent.length
+          host.isFull = false
+          yield* pass(60_000)
+          yield* runDue
+          assert.lengthOf(endpoints.sent, sent + 2)
+          const { status, attempts } = yield* delivery(id, event.id, live)
+          assert.deepStrictEqual([status, attempts.map(({ trigger }) => trigger)], ["succeeded", ["manual"]])
+          assert.strictEqual((yield* only(other.id, live)).status, "cancelled")
+        })
+    }
+  })
 })
 
 describe("new events", () => {

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { advance, feed, pass, start, work } from "../quoting/support.ts"
-import { answered, confirmed, create, log, testWebhooks } from "./support.ts"
+import { answered, confirmed, create, log, testScripted } from "./support.ts"
 
 const eventTypes = [
   "quote_request.queued",
@@ -15,58 +15,63 @@ const eventTypes = [
 const uneven = (nth: number): number => (nth % 2 === 0 ? 1 : 40)
 
 describe("deliveries made due by one advance of a sandbox's clock", () => {
-  const arrived: Array<string> = []
-  testWebhooks(
-    "arrive in feed order, even if some POSTs take longer",
-    () =>
-      Effect.gen(function* () {
-        const { id } = yield* create({ event_types: eventTypes })
-        yield* work
-        yield* start({ line: "personal_auto", scenario: "quotes_ready" })
-        yield* pass(100)
-        yield* start({ line: "renters", scenario: "quotes_ready" })
-        yield* pass(100)
-        yield* advance(60)
-        yield* pass(5_000)
-        const ids = (yield* feed()).map((event) => event.id)
-        assert.isAbove(ids.length, 8)
-        assert.deepStrictEqual(arrived, ids)
-        assert.lengthOf(yield* log(id), ids.length)
-      }),
-    {
-      send_takes_ms: uneven,
-      send: ({ headers }) => {
-        arrived.push(headers["webhook-id"] ?? "")
-        return confirmed
-      }
+  testScripted("arrive in feed order, even if some POSTs take longer", () => {
+    const arrived: Array<string> = []
+    return {
+      script: {
+        send_takes_ms: uneven,
+        send: ({ headers }) => {
+          arrived.push(headers["webhook-id"] ?? "")
+          return confirmed
+        }
+      },
+      body: () =>
+        Effect.gen(function* () {
+          const { id } = yield* create({ event_types: eventTypes })
+          yield* work
+          yield* start({ line: "personal_auto", scenario: "quotes_ready" })
+          yield* pass(100)
+          yield* start({ line: "renters", scenario: "quotes_ready" })
+          yield* pass(100)
+          yield* advance(60)
+          yield* pass(5_000)
+          const ids = (yield* feed()).map((event) => event.id)
+          assert.isAbove(ids.length, 8)
+          assert.deepStrictEqual(arrived, ids)
+          assert.lengthOf(yield* log(id), ids.length)
+        })
     }
-  )
+  })
 
-  const attempts: Array<string> = []
-  testWebhooks(
-    "arrive in the order in which they are due, with retries among new events",
-    () =>
-      Effect.gen(function* () {
-        // A request is accepted before the clock moves.
-        const { id } = yield* create({ event_types: eventTypes.filter((type) => type !== "quote_request.queued") })
-        yield* start({ scenario: "quotes_ready" })
-        yield* work
-        yield* advance(60)
-        yield* pass(5_000)
-        const times = new Map(
-          (yield* log(id)).map(({ event_id, attempts }) => [event_id, attempts.map(({ attempted_at }) => attempted_at)])
-        )
-        // The log lists the latest attempt of an event first.
-        const due = attempts.map((eventId) => times.get(eventId)?.pop() ?? assert.fail("not in the log"))
-        assert.isAtLeast(due.length, 14)
-        assert.deepStrictEqual(due, due.toSorted())
-      }),
-    {
-      send_takes_ms: uneven,
-      send: ({ headers }) => {
-        attempts.push(headers["webhook-id"] ?? "")
-        return attempts.filter((id) => id === headers["webhook-id"]).length < 2 ? answered(500) : confirmed
-      }
+  testScripted("arrive in the order in which they are due, with retries among new events", () => {
+    const attempts: Array<string> = []
+    return {
+      script: {
+        send_takes_ms: uneven,
+        send: ({ headers }) => {
+          attempts.push(headers["webhook-id"] ?? "")
+          return attempts.filter((id) => id === headers["webhook-id"]).length < 2 ? answered(500) : confirmed
+        }
+      },
+      body: () =>
+        Effect.gen(function* () {
+          // A request is accepted before the clock moves.
+          const { id } = yield* create({ event_types: eventTypes.filter((type) => type !== "quote_request.queued") })
+          yield* start({ scenario: "quotes_ready" })
+          yield* work
+          yield* advance(60)
+          yield* pass(5_000)
+          const times = new Map(
+            (yield* log(id)).map(({ event_id, attempts }) => [
+              event_id,
+              attempts.map(({ attempted_at }) => attempted_at)
+            ])
+          )
+          // The log lists the latest attempt of an event first.
+          const due = attempts.map((eventId) => times.get(eventId)?.pop() ?? assert.fail("not in the log"))
+          assert.isAtLeast(due.length, 14)
+          assert.deepStrictEqual(due, due.toSorted())
+        })
     }
-  )
+  })
 })

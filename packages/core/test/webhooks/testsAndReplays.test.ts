@@ -16,6 +16,7 @@ import {
   replay,
   sendTest,
   stored,
+  testScripted,
   testWebhooks,
   url
 } from "./support.ts"
@@ -301,22 +302,9 @@ describe("tests and replays together", () => {
     { limits }
   )
 
-  const storage = { failing: false }
-  testWebhooks(
-    "count toward the limit only if they were queued",
-    () =>
-      Effect.gen(function* () {
-        const { id } = yield* create()
-        const ids = [id, ...(yield* Effect.forEach(Array.from({ length: 6 }), () => create())).map((made) => made.id)]
-        storage.failing = true
-        for (let i = 0; i < 70; i++) assert.strictEqual((yield* refusal(sendTest(id)))._tag, "internal_error")
-        storage.failing = false
-        for (const one of ids.slice(0, 6)) for (let i = 0; i < 10; i++) yield* sendTest(one)
-        assert.strictEqual((yield* refusal(sendTest(ids[6] ?? "")))._tag, "rate_limited")
-        assert.lengthOf((yield* stored).filter(isDelivery), 60)
-      }),
-    {},
-    {
+  testScripted("count toward the limit only if they were queued", () => {
+    const storage = { failing: false }
+    return {
       limits,
       around: (inner) => ({
         ...inner,
@@ -324,45 +312,54 @@ describe("tests and replays together", () => {
           storage.failing && change.writes.some(isDelivery)
             ? Effect.die(new Error("storage fails on purpose"))
             : inner.commit(change)
-      })
+      }),
+      body: () =>
+        Effect.gen(function* () {
+          const { id } = yield* create()
+          const ids = [id, ...(yield* Effect.forEach(Array.from({ length: 6 }), () => create())).map((made) => made.id)]
+          storage.failing = true
+          for (let i = 0; i < 70; i++) assert.strictEqual((yield* refusal(sendTest(id)))._tag, "internal_error")
+          storage.failing = false
+          for (const one of ids.slice(0, 6)) for (let i = 0; i < 10; i++) yield* sendTest(one)
+          assert.strictEqual((yield* refusal(sendTest(ids[6] ?? "")))._tag, "rate_limited")
+          assert.lengthOf((yield* stored).filter(isDelivery), 60)
+        })
     }
-  )
+  })
 })
 
 describe("a test or replay whose response was lost", () => {
-  const host = { isDying: false }
-  testWebhooks(
-    "is queued once when it is retried with its key",
-    (endpoints) =>
-      Effect.gen(function* () {
-        const { id } = yield* create()
-        host.isDying = true
-        yield* refusal(sendTest(id, key("one")))
-        host.isDying = false
-        yield* pass(120_000)
-        const { event } = yield* sendTest(id, key("one"))
-        assert.strictEqual((yield* only(id)).event_id, event.id)
-        yield* runDue
-        host.isDying = true
-        yield* refusal(replay(id, event.id, key("two")))
-        host.isDying = false
-        yield* pass(120_000)
-        yield* replay(id, event.id, key("two"))
-        yield* runDue
-        assert.lengthOf(endpoints.sent, 2)
-        assert.strictEqual((yield* health(id)).state, "healthy")
-        assert.lengthOf((yield* deliveries(id)).deliveries, 1)
-        assert.strictEqual(endpoints.sent[0]?.at, beginning + 120_000)
-      }),
-    {},
-    {
+  testScripted("is queued once when it is retried with its key", () => {
+    const host = { isDying: false }
+    return {
       around: (inner) => ({
         ...inner,
         commit: (change) =>
           host.isDying && change.writes.some(({ body }) => body.includes('"state":"done"'))
             ? Effect.die(new Error("the host dies on purpose"))
             : inner.commit(change)
-      })
+      }),
+      body: (endpoints) =>
+        Effect.gen(function* () {
+          const { id } = yield* create()
+          host.isDying = true
+          yield* refusal(sendTest(id, key("one")))
+          host.isDying = false
+          yield* pass(120_000)
+          const { event } = yield* sendTest(id, key("one"))
+          assert.strictEqual((yield* only(id)).event_id, event.id)
+          yield* runDue
+          host.isDying = true
+          yield* refusal(replay(id, event.id, key("two")))
+          host.isDying = false
+          yield* pass(120_000)
+          yield* replay(id, event.id, key("two"))
+          yield* runDue
+          assert.lengthOf(endpoints.sent, 2)
+          assert.strictEqual((yield* health(id)).state, "healthy")
+          assert.lengthOf((yield* deliveries(id)).deliveries, 1)
+          assert.strictEqual(endpoints.sent[0]?.at, beginning + 120_000)
+        })
     }
-  )
+  })
 })

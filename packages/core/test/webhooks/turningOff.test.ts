@@ -14,6 +14,7 @@ import {
   replay,
   sendTest,
   silence,
+  testScripted,
   testWebhooks,
   update,
   url
@@ -132,61 +133,41 @@ describe("five days of failures", () => {
     { send: (_, nth) => (nth === 2 ? confirmed : answered(500)) }
   )
 
-  const endpoint = { isUp: false }
-  testWebhooks(
-    "include manual attempts; a successful test event restarts the count",
-    (endpoints) =>
-      Effect.gen(function* () {
-        const { id } = yield* create({}, live)
-        yield* start({}, live)
-        yield* runDue
-        yield* pass(4 * day)
-        endpoint.isUp = true
-        yield* sendTest(id, live)
-        yield* runDue
-        endpoint.isUp = false
-        assert.strictEqual((yield* health(id, live)).state, "healthy")
-        yield* pass(2 * day)
-        yield* start({}, live)
-        yield* runDue
-        assert.isTrue((yield* list({}, live)).event_subscriptions[0]?.delivery_enabled)
-        yield* pass(5 * day)
-        yield* sendTest(id, live)
-        const count = endpoints.sent.length
-        yield* runDue
-        assert.isAbove(endpoints.sent.length, count)
-        assert.isFalse((yield* list({}, live)).event_subscriptions[0]?.delivery_enabled)
-      }),
-    { send: () => (endpoint.isUp ? confirmed : answered(500)) }
-  )
+  testScripted("include manual attempts; a successful test event restarts the count", () => {
+    const endpoint = { isUp: false }
+    return {
+      script: { send: () => (endpoint.isUp ? confirmed : answered(500)) },
+      body: (endpoints) =>
+        Effect.gen(function* () {
+          const { id } = yield* create({}, live)
+          yield* start({}, live)
+          yield* runDue
+          yield* pass(4 * day)
+          endpoint.isUp = true
+          yield* sendTest(id, live)
+          yield* runDue
+          endpoint.isUp = false
+          assert.strictEqual((yield* health(id, live)).state, "healthy")
+          yield* pass(2 * day)
+          yield* start({}, live)
+          yield* runDue
+          assert.isTrue((yield* list({}, live)).event_subscriptions[0]?.delivery_enabled)
+          yield* pass(5 * day)
+          yield* sendTest(id, live)
+          const count = endpoints.sent.length
+          yield* runDue
+          assert.isAbove(endpoints.sent.length, count)
+          assert.isFalse((yield* list({}, live)).event_subscriptions[0]?.delivery_enabled)
+        })
+    }
+  })
 })
 
 describe("turning delivery off", () => {
-  const worker = { isBehind: true }
-  testWebhooks(
-    "cancels earlier deliveries, but none created after delivery is turned on again",
-    () =>
-      Effect.gen(function* () {
-        const { id } = yield* create()
-        yield* startWaiting
-        yield* runDue
-        yield* advance(5 * 86_400)
-        yield* startWaiting
-        yield* runDue
-        const before = yield* log(id)
-        assert.isFalse((yield* list()).event_subscriptions[0]?.delivery_enabled)
-        yield* advance(1)
-        yield* update(id, { url })
-        yield* startWaiting
-        worker.isBehind = false
-        yield* runDue
-        const statuses = (yield* log(id)).map(({ status }) => status)
-        assert.lengthOf(before, 2)
-        assert.deepStrictEqual(statuses, ["retrying", "cancelled", "cancelled"])
-      }),
-    failing,
-    {
-      // The cancellation, and the retry that it will cancel, are delayed for a while.
+  testScripted("cancels earlier deliveries, but none created after delivery is turned on again", () => {
+    const worker = { isBehind: true }
+    return {
+      script: failing,
       around: (storage) => ({
         ...storage,
         claim: (query) =>
@@ -198,9 +179,28 @@ describe("turning delivery off", () => {
             yield* storage.release(claim.jobs.filter(isLate))
             return { ...claim, jobs: claim.jobs.filter((job) => !isLate(job)) }
           })
-      })
+      }),
+      body: () =>
+        Effect.gen(function* () {
+          const { id } = yield* create()
+          yield* startWaiting
+          yield* runDue
+          yield* advance(5 * 86_400)
+          yield* startWaiting
+          yield* runDue
+          const before = yield* log(id)
+          assert.isFalse((yield* list()).event_subscriptions[0]?.delivery_enabled)
+          yield* advance(1)
+          yield* update(id, { url })
+          yield* startWaiting
+          worker.isBehind = false
+          yield* runDue
+          const statuses = (yield* log(id)).map(({ status }) => status)
+          assert.lengthOf(before, 2)
+          assert.deepStrictEqual(statuses, ["retrying", "cancelled", "cancelled"])
+        })
     }
-  )
+  })
 })
 
 describe("disabling a subscription", () => {
