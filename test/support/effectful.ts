@@ -22,7 +22,7 @@ export const effectful: Readonly<Record<string, ReadonlyArray<string>>> = {
     "webhooks/subscriptions/SubscriptionRefusals"
   ],
   "read or write records through the storage that a service passes": [
-    "access/Directory calls/acceptOnce calls/decideAtMoment consuming/ConsumerStore consuming/claiming",
+    "access/ApiKey calls/acceptOnce calls/decideAtMoment consuming/ConsumerStore consuming/claiming",
     "consuming/consumerStatus consuming/eachWorkspacePage consuming/parkedEvents consuming/parking",
     "consuming/startPositions quoting/readAuthority quoting/RevisionPreview sandbox/NextDue",
     "storage/CellReadiness webhooks/deliveries/Publishing webhooks/records/SubscriptionStore",
