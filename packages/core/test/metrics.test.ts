@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { noLimits } from "../src/access/limits/Limits.ts"
 import { apart, measured } from "./measured.ts"
 import { advance, list, live, pass, refusal, runDue, start, work } from "./quoting/support.ts"
-import { answered, confirmed, create, sendTest, testWebhooks } from "./webhooks/support.ts"
+import { answered, confirmed, create, sendTest, testScripted, testWebhooks } from "./webhooks/support.ts"
 
 describe("the core's metrics", () => {
   testWebhooks(
@@ -37,23 +37,10 @@ describe("the core's metrics", () => {
     }
   )
 
-  testWebhooks(
-    "count claimed jobs, and report the age of the oldest unclaimed job",
-    () =>
-      apart(
-        Effect.gen(function* () {
-          for (let i = 0; i < 150; i++) yield* start({}, live)
-          yield* pass(90_000)
-          yield* work
-          yield* pass(2_000)
-          const found = yield* measured
-          assert.match(found.find((one) => one.startsWith("quotewire_jobs_claimed_total")) ?? "", /: [1-9]\d{2,}$/)
-          assert.includeMembers(found, ["quotewire_jobs_running: 0", "quotewire_oldest_due_job_age_seconds: 0"])
-          assert.include(seen, "quotewire_oldest_due_job_age_seconds: 90")
-        })
-      ),
-    {},
-    {
+  testScripted("count claimed jobs, and report the age of the oldest unclaimed job", () => {
+    /** The metrics at each moment when a runner asked for work. */
+    const seen: Array<string> = []
+    return {
       around: (storage) => ({
         ...storage,
         claim: (query) =>
@@ -61,10 +48,20 @@ describe("the core's metrics", () => {
             Effect.map(measured, (found) => seen.push(...found)),
             storage.claim(query)
           )
-      })
+      }),
+      body: () =>
+        apart(
+          Effect.gen(function* () {
+            for (let i = 0; i < 150; i++) yield* start({}, live)
+            yield* pass(90_000)
+            yield* work
+            yield* pass(2_000)
+            const found = yield* measured
+            assert.match(found.find((one) => one.startsWith("quotewire_jobs_claimed_total")) ?? "", /: [1-9]\d{2,}$/)
+            assert.includeMembers(found, ["quotewire_jobs_running: 0", "quotewire_oldest_due_job_age_seconds: 0"])
+            assert.include(seen, "quotewire_oldest_due_job_age_seconds: 90")
+          })
+        )
     }
-  )
+  })
 })
-
-/** The metrics at each moment when a runner asked for work. */
-const seen: Array<string> = []

@@ -20,8 +20,6 @@ const otherHost = Effect.map(
     Context.get(context, Access).authenticate({ key, read_handle: null, address: "192.0.2.1", keyless: false })
 )
 
-const reads = { reached: Deferred.makeUnsafe<void>(), go: Deferred.makeUnsafe<void>(), isHeld: false }
-
 describe("an organization's keys", () => {
   testInWorld(
     "are listed oldest first, with their metadata and never the key",
@@ -116,20 +114,9 @@ describe("a revoked key", () => {
     })
   )
 
-  testInWorld(
-    "is not cached by a concurrent call that looked it up before the revocation",
-    Effect.gen(function* () {
-      const access = yield* Access
-      const { key, key_id } = yield* newKey
-      reads.isHeld = true
-      const call = yield* Effect.forkChild(list({}, { key }))
-      yield* Deferred.await(reads.reached)
-      yield* access.revokeKey(key_id)
-      yield* Deferred.succeed(reads.go, undefined)
-      yield* Fiber.join(call)
-      assert.strictEqual((yield* refusal(list({}, { key })))._tag, "authentication_failed")
-    }),
-    {
+  testInWorld("is not cached by a concurrent call that looked it up before the revocation", () => {
+    const reads = { reached: Deferred.makeUnsafe<void>(), go: Deferred.makeUnsafe<void>(), isHeld: false }
+    return {
       around: (storage) => ({
         ...storage,
         get: (key) =>
@@ -141,7 +128,18 @@ describe("a revoked key", () => {
             yield* Deferred.await(reads.go)
             return found
           })
+      }),
+      body: Effect.gen(function* () {
+        const access = yield* Access
+        const { key, key_id } = yield* newKey
+        reads.isHeld = true
+        const call = yield* Effect.forkChild(list({}, { key }))
+        yield* Deferred.await(reads.reached)
+        yield* access.revokeKey(key_id)
+        yield* Deferred.succeed(reads.go, undefined)
+        yield* Fiber.join(call)
+        assert.strictEqual((yield* refusal(list({}, { key })))._tag, "authentication_failed")
       })
     }
-  )
+  })
 })

@@ -44,9 +44,9 @@ const inWorld = <A, E>(texts: Array<string>, body: Effect.Effect<A, E, World | S
   )
 
 describe("stored data", () => {
-  const texts: Array<string> = []
-  it.effect("holds no readable key, handle, receipt or fact about a person", () =>
-    inWorld(
+  it.effect("holds no readable key, handle, receipt or fact about a person", () => {
+    const texts: Array<string> = []
+    return inWorld(
       texts,
       Effect.gen(function* () {
         const { quotes, secrets } = yield* everyLine
@@ -58,7 +58,7 @@ describe("stored data", () => {
         for (const secret of [...secrets, "receipt-secret", ...personalTexts]) assert.notInclude(stored, secret)
       })
     )
-  )
+  })
 
   it.effect("decrypts to the same quotes, with readable coverages", () =>
     inWorld(

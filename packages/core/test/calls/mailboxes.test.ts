@@ -91,34 +91,38 @@ describe("a mailbox", () => {
     })
   )
 
-  testInWorld(
-    "delivers even without a hint, and after a brief storage outage",
-    Effect.gen(function* () {
-      const { receive, send } = yield* Mailboxes
-      const box = yield* mailbox("poll")
-      const waiting = yield* Effect.forkChild(receive(box, minutesMs))
-      yield* isListening
-      state.isDown = true
-      yield* TestClock.adjust("20 seconds")
-      state.isDown = false
-      yield* send(box, "at last")
-      yield* TestClock.adjust("5 seconds")
-      assert.strictEqual(yield* Fiber.join(waiting), "at last")
-    }),
-    { around: (storage) => ({ ...unlessDown(storage), watch: () => Effect.void }) }
-  )
+  testInWorld("delivers even without a hint, and after a brief storage outage", () => {
+    const { state, unlessDown } = makeOutage()
+    return {
+      around: (storage) => ({ ...unlessDown(storage), watch: () => Effect.void }),
+      body: Effect.gen(function* () {
+        const { receive, send } = yield* Mailboxes
+        const box = yield* mailbox("poll")
+        const waiting = yield* Effect.forkChild(receive(box, minutesMs))
+        yield* isListening
+        state.isDown = true
+        yield* TestClock.adjust("20 seconds")
+        state.isDown = false
+        yield* send(box, "at last")
+        yield* TestClock.adjust("5 seconds")
+        assert.strictEqual(yield* Fiber.join(waiting), "at last")
+      })
+    }
+  })
 
-  testInWorld(
-    "is unreachable while storage is unavailable, and tells the sender to retry",
-    Effect.gen(function* () {
-      const box = yield* mailbox("down")
-      state.isDown = true
-      const error = yield* Effect.flip(Quotewire.sendMessage(box, "a fact"))
-      state.isDown = false
-      assert.deepStrictEqual([error._tag, error.retry_after_seconds], ["service_unavailable", 1])
-    }),
-    { around: unlessDown }
-  )
+  testInWorld("is unreachable while storage is unavailable, and tells the sender to retry", () => {
+    const { state, unlessDown } = makeOutage()
+    return {
+      around: unlessDown,
+      body: Effect.gen(function* () {
+        const box = yield* mailbox("down")
+        state.isDown = true
+        const error = yield* Effect.flip(Quotewire.sendMessage(box, "a fact"))
+        state.isDown = false
+        assert.deepStrictEqual([error._tag, error.retry_after_seconds], ["service_unavailable", 1])
+      })
+    }
+  })
 
   testInWorld(
     "stops waiting when the process is about to stop",
@@ -178,16 +182,18 @@ describe("a mailbox", () => {
   )
 })
 
-const state = { isDown: false }
-
-/** A storage backend that is unreachable while `isDown` is set. */
-const unlessDown = (storage: Storage["Service"]): Storage["Service"] => {
-  const gone = Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))
-  const isOfMailbox = (record: { readonly kind: string }) => record.kind === kind.name
-  return {
-    ...storage,
-    get: (key) => Effect.suspend(() => (state.isDown && isOfMailbox(key) ? gone : storage.get(key))),
-    commit: (change) =>
-      Effect.suspend(() => (state.isDown && change.writes.some(isOfMailbox) ? gone : storage.commit(change)))
+const makeOutage = () => {
+  const state = { isDown: false }
+  /** A storage backend that is unreachable while `isDown` is set. */
+  const unlessDown = (storage: Storage["Service"]): Storage["Service"] => {
+    const gone = Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))
+    const isOfMailbox = (record: { readonly kind: string }) => record.kind === kind.name
+    return {
+      ...storage,
+      get: (key) => Effect.suspend(() => (state.isDown && isOfMailbox(key) ? gone : storage.get(key))),
+      commit: (change) =>
+        Effect.suspend(() => (state.isDown && change.writes.some(isOfMailbox) ? gone : storage.commit(change)))
+    }
   }
+  return { state, unlessDown }
 }

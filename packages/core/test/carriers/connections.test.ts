@@ -96,24 +96,28 @@ describe("a connection", () => {
 })
 
 describe("testing a connection", () => {
-  const tested: Array<unknown> = []
   const trying = (
     testConnection: NonNullable<CarrierAdapter["testConnection"]>,
     name: string,
     body: InWorld<unknown>
   ) => testInWorld(name, Effect.andThen(set(given), body), carriers(appointing({ testConnection })))
 
-  trying(
-    (values, environment) => Effect.sync(() => void tested.push(values, environment)).pipe(Effect.as({ ok: true })),
-    "passes the values to the carrier, and keeps the result until other values are set",
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* test, { outcome: "ok", message: null })
-      assert.deepStrictEqual(tested, [given, "live"])
-      assert.deepInclude((yield* list)[0], { last_test: { at: beginning, outcome: "ok", message: null } })
-      yield* set(given)
-      assert.deepInclude((yield* list)[0], { last_test: null })
-    })
-  )
+  testInWorld("passes the values to the carrier, and keeps the result until other values are set", () => {
+    const tested: Array<unknown> = []
+    const testConnection = (values: unknown, environment: unknown) =>
+      Effect.sync(() => void tested.push(values, environment)).pipe(Effect.as({ ok: true }))
+    return {
+      ...carriers(appointing({ testConnection })),
+      body: Effect.gen(function* () {
+        yield* set(given)
+        assert.deepStrictEqual(yield* test, { outcome: "ok", message: null })
+        assert.deepStrictEqual(tested, [given, "live"])
+        assert.deepInclude((yield* list)[0], { last_test: { at: beginning, outcome: "ok", message: null } })
+        yield* set(given)
+        assert.deepInclude((yield* list)[0], { last_test: null })
+      })
+    }
+  })
 
   trying(
     () => Effect.succeed({ ok: false, message: "Unknown\nproducer." }),

@@ -67,41 +67,42 @@ const answering = (...answers: ReadonlyArray<Response | undefined>) => {
 const onlyCarrier = (adapter: CarrierAdapter) => ({ carriers: [adapter] })
 
 describe("a defined carrier", () => {
-  const server = answering(
-    Response.json({ number: "A-1" }),
-    Response.json({ status: "open" }),
-    Response.json({ status: "quoted", premium_usd: 180 }),
-    Response.json({ number: "S-1" }),
-    Response.json({ status: "quoted", premium_usd: 190 })
-  )
-  testInWorld(
-    "is asked, polled and refreshed over HTTP, and returns links",
-    server.through(
-      Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(5_000)
-        const [quote] = (yield* read(id, live)).quotes
-        assert.deepStrictEqual(quote?.price.premium, dollars(180))
-        assert.isTrue(quote?.evidence.assumptions.some(({ path }) => path === "application.coverage.deductible_usd"))
-        const link = quote?.next_actions.find(({ type }) => type === "continue_on_carrier_site")?.redirect_path
-        const there = yield* Effect.flatMap(Quotes, (quotes) => quotes.go(String(link).replace("/go/", "")))
-        assert.deepStrictEqual(there, { _tag: "redirect", url: "https://quotes.acme.example/resume/S-1" })
-        yield* pass(3_600_000)
-        const second = yield* getQuote(quote?.id ?? "", undefined, live)
-        assert.deepStrictEqual([second.version, second.price.premium], [2, dollars(190)])
-        assert.deepStrictEqual(second.evidence.assumptions, quote?.evidence.assumptions)
-        assert.deepStrictEqual(server.requests, [
-          "POST https://api.acme.example/quotes",
-          "GET https://api.acme.example/quotes/A-1",
-          "GET https://api.acme.example/quotes/A-1",
-          "POST https://api.acme.example/quotes/A-1/sessions",
-          "GET https://api.acme.example/quotes/A-1"
-        ])
-      })
-    ),
-    onlyCarrier(acme)
-  )
+  testInWorld("is asked, polled and refreshed over HTTP, and returns links", () => {
+    const server = answering(
+      Response.json({ number: "A-1" }),
+      Response.json({ status: "open" }),
+      Response.json({ status: "quoted", premium_usd: 180 }),
+      Response.json({ number: "S-1" }),
+      Response.json({ status: "quoted", premium_usd: 190 })
+    )
+    return {
+      ...onlyCarrier(acme),
+      body: server.through(
+        Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(5_000)
+          const [quote] = (yield* read(id, live)).quotes
+          assert.deepStrictEqual(quote?.price.premium, dollars(180))
+          assert.isTrue(quote?.evidence.assumptions.some(({ path }) => path === "application.coverage.deductible_usd"))
+          const link = quote?.next_actions.find(({ type }) => type === "continue_on_carrier_site")?.redirect_path
+          const there = yield* Effect.flatMap(Quotes, (quotes) => quotes.go(String(link).replace("/go/", "")))
+          assert.deepStrictEqual(there, { _tag: "redirect", url: "https://quotes.acme.example/resume/S-1" })
+          yield* pass(3_600_000)
+          const second = yield* getQuote(quote?.id ?? "", undefined, live)
+          assert.deepStrictEqual([second.version, second.price.premium], [2, dollars(190)])
+          assert.deepStrictEqual(second.evidence.assumptions, quote?.evidence.assumptions)
+          assert.deepStrictEqual(server.requests, [
+            "POST https://api.acme.example/quotes",
+            "GET https://api.acme.example/quotes/A-1",
+            "GET https://api.acme.example/quotes/A-1",
+            "POST https://api.acme.example/quotes/A-1/sessions",
+            "GET https://api.acme.example/quotes/A-1"
+          ])
+        })
+      )
+    }
+  })
 
   const notifier = defineCarrier({
     id: "naic:12345",
@@ -116,24 +117,26 @@ describe("a defined carrier", () => {
     callback: ({ headers, text }) =>
       headers.secret === "s3cret" ? { ref: text, reply: Reply.pending(text, { poll_after_ms: 0 }) } : null
   })
-  const notified = answering(Response.json({ number: "A-1" }), Response.json({ status: "declined" }))
-  testInWorld(
-    "is polled when its callback says that the answer is ready; a forged callback is refused",
-    notified.through(
-      Effect.gen(function* () {
-        const hear = (secret: string) =>
-          Quotewire.carrierCallback("naic:12345", { headers: { secret }, body: new TextEncoder().encode("A-1") })
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(10)
-        assert.isFalse(yield* hear("guessed"))
-        assert.isTrue(yield* hear("s3cret"))
-        yield* pass(2_000)
-        assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 declined risk_outside_guidelines"])
-      })
-    ),
-    onlyCarrier(notifier)
-  )
+
+  testInWorld("is polled when its callback says that the answer is ready; a forged callback is refused", () => {
+    const notified = answering(Response.json({ number: "A-1" }), Response.json({ status: "declined" }))
+    return {
+      ...onlyCarrier(notifier),
+      body: notified.through(
+        Effect.gen(function* () {
+          const hear = (secret: string) =>
+            Quotewire.carrierCallback("naic:12345", { headers: { secret }, body: new TextEncoder().encode("A-1") })
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(10)
+          assert.isFalse(yield* hear("guessed"))
+          assert.isTrue(yield* hear("s3cret"))
+          yield* pass(2_000)
+          assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 declined risk_outside_guidelines"])
+        })
+      )
+    }
+  })
 
   testInWorld(
     "declines in its appetite function, which gets typed facts and the date",
@@ -197,26 +200,27 @@ describe("an error in a defined carrier", () => {
     [429, { "retry-after": "120" }, "rate_limited"],
     [500, {}, "carrier_error"]
   ] as const) {
-    const server = answering(new Response("{}", { status, headers }))
-    testInWorld(
-      `from its HTTP client is logged and becomes the matching reply: ${status} becomes ${reason}`,
-      server.through(
-        Effect.gen(function* () {
-          const { id, lines } = yield* logOfRequest()
-          assert.deepStrictEqual(yield* outcomes(id), [`naic:12345 no_answer ${reason}`])
-          const line = single(lines, "A carrier was unreachable or sent no usable answer")
-          const fault = `CarrierHttpError HTTP_${status}`
-          assert.deepInclude(line.annotations, {
-            carrier_id: "naic:12345",
-            quote_request_id: id,
-            reason,
-            status,
-            fault
+    testInWorld(`from its HTTP client is logged and becomes the matching reply: ${status} becomes ${reason}`, () => {
+      const server = answering(new Response("{}", { status, headers }))
+      return {
+        ...onlyCarrier(failing),
+        body: server.through(
+          Effect.gen(function* () {
+            const { id, lines } = yield* logOfRequest()
+            assert.deepStrictEqual(yield* outcomes(id), [`naic:12345 no_answer ${reason}`])
+            const line = single(lines, "A carrier was unreachable or sent no usable answer")
+            const fault = `CarrierHttpError HTTP_${status}`
+            assert.deepInclude(line.annotations, {
+              carrier_id: "naic:12345",
+              quote_request_id: id,
+              reason,
+              status,
+              fault
+            })
           })
-        })
-      ),
-      onlyCarrier(failing)
-    )
+        )
+      }
+    })
   }
 
   const crashing = defineCarrier({

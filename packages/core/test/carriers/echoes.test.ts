@@ -20,7 +20,7 @@ import { secondMs } from "../../src/wire/Timestamp.ts"
 import { callbackOf, callingBack, carrier, declined, offer, offers } from "../quoting/carriers.ts"
 import { live, pass, read } from "../quoting/support.ts"
 import * as fakeCarrier from "./fakeCarrier.ts"
-import { ask, onRecord, testRecorded } from "./onRecord.ts"
+import { ask, onRecord, testRecorded, testRecordedBy } from "./onRecord.ts"
 
 /*
  * A carrier that repeats the credentials that it was sent.
@@ -132,34 +132,38 @@ describe("a secret that a carrier repeats", () => {
     }
   )
 
-  const calling = callingBack("acme")
-  const tokenFirst = {
-    ...calling,
-    adapter: {
-      ...calling.adapter,
-      ask: (asked: Parameters<typeof calling.adapter.ask>[0]) =>
-        Effect.gen(function* () {
-          const client = yield* CarrierTransport
-          yield* client.execute(HttpClientRequest.setHeader(sent, "authorization", `Bearer ${token}`))
-          return yield* calling.adapter.ask(asked)
-        }).pipe(Effect.orDie)
+  testRecordedBy("is not stored if a callback repeats it", () => {
+    const calling = callingBack("acme")
+    const tokenFirst = {
+      ...calling,
+      adapter: {
+        ...calling.adapter,
+        ask: (asked: Parameters<typeof calling.adapter.ask>[0]) =>
+          Effect.gen(function* () {
+            const client = yield* CarrierTransport
+            yield* client.execute(HttpClientRequest.setHeader(sent, "authorization", `Bearer ${token}`))
+            return yield* calling.adapter.ask(asked)
+          }).pipe(Effect.orDie)
+      }
     }
-  }
-  testRecorded(
-    "is not stored if a callback repeats it",
-    Effect.gen(function* () {
-      const id = yield* ask()
-      const service = yield* Asking
-      const ref = calling.asks[0]?.ask.idempotency_key ?? ""
-      assert.isTrue(yield* service.callback("acme", callbackOf(ref, Reply.decline("prior_claims", `${token} ${key}`))))
-      const exchanges = yield* onRecord()
-      assert.include(exchanges[1]?.http[0]?.request.body, "[redacted]")
-      const { quote_request } = yield* read(id, live)
-      assert.strictEqual(quote_request.carriers[0]?.message, "[redacted] [redacted]")
-      holdsNone([exchanges, quote_request])
-    }),
-    tokenFirst
-  )
+
+    return {
+      scripted: tokenFirst,
+      body: Effect.gen(function* () {
+        const id = yield* ask()
+        const service = yield* Asking
+        const ref = calling.asks[0]?.ask.idempotency_key ?? ""
+        assert.isTrue(
+          yield* service.callback("acme", callbackOf(ref, Reply.decline("prior_claims", `${token} ${key}`)))
+        )
+        const exchanges = yield* onRecord()
+        assert.include(exchanges[1]?.http[0]?.request.body, "[redacted]")
+        const { quote_request } = yield* read(id, live)
+        assert.strictEqual(quote_request.carriers[0]?.message, "[redacted] [redacted]")
+        holdsNone([exchanges, quote_request])
+      })
+    }
+  })
 
   for (const secret of secrets) {
     const all = [secret, encodeURIComponent(secret), Buffer.from(secret).toString("base64")].join(" ")

@@ -190,24 +190,25 @@ describe("a wait in fractions of a millisecond", () => {
   })
 
   for (const millis of [9e15, 1e300]) {
-    const scripted = prompt("own", offers(offer({ refresh_after_ms: minuteMs, expires_at: null })), {
-      rest: { refresh: () => Effect.succeed(Reply.unavailable("maintenance", millis)) }
+    testInWorld(`of ${millis} ms until the next refresh leaves the quote unchanged`, () => {
+      const scripted = prompt("own", offers(offer({ refresh_after_ms: minuteMs, expires_at: null })), {
+        rest: { refresh: () => Effect.succeed(Reply.unavailable("maintenance", millis)) }
+      })
+      return {
+        ...carriers(scripted),
+        body: Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(10)
+          yield* pass(minuteMs)
+          const { quotes } = yield* read(id, live)
+          assert.deepStrictEqual(
+            quotes.map(({ status, version }) => [status, version]),
+            [["active", 1]]
+          )
+        })
+      }
     })
-    testInWorld(
-      `of ${millis} ms until the next refresh leaves the quote unchanged`,
-      Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(10)
-        yield* pass(minuteMs)
-        const { quotes } = yield* read(id, live)
-        assert.deepStrictEqual(
-          quotes.map(({ status, version }) => [status, version]),
-          [["active", 1]]
-        )
-      }),
-      carriers(scripted)
-    )
   }
 })
 

@@ -67,21 +67,34 @@ const server = (answer: NonNullable<Surroundings["answer"]>) =>
     })
   )
 
+/** The body of a test, its carriers, and what surrounds them. */
+interface Recorded extends Surroundings {
+  readonly body: InWorld<unknown>
+  readonly scripted: ScriptedCarrier | ReadonlyArray<ScriptedCarrier>
+}
+
 /** A test with carriers behind a server. */
 export const testRecorded = (
   name: string,
   body: InWorld<unknown>,
   scripted: ScriptedCarrier | ReadonlyArray<ScriptedCarrier>,
-  { answer = () => Response.json({}), metrics, onExchange, recording = all }: Surroundings = {}
-) =>
-  testInWorld(name, body, {
-    ...carriers(...[scripted].flat()),
-    surroundings: Layer.mergeAll(
-      Layer.succeed(CarrierTransport, server(answer)),
-      Layer.succeed(ExchangeRecording, recording),
-      metrics === undefined ? Layer.empty : Layer.succeed(Metric.MetricRegistry, metrics),
-      onExchange === undefined ? Layer.empty : Layer.succeed(OnCarrierExchange, onExchange)
-    )
+  surroundings: Surroundings = {}
+) => testRecordedBy(name, () => ({ ...surroundings, body, scripted }))
+
+/** A test with carriers behind a server. The body and the carriers share state, which is made anew for each run. */
+export const testRecordedBy = (name: string, make: () => Recorded) =>
+  testInWorld(name, () => {
+    const { answer = () => Response.json({}), body, metrics, onExchange, recording = all, scripted } = make()
+    return {
+      ...carriers(...[scripted].flat()),
+      surroundings: Layer.mergeAll(
+        Layer.succeed(CarrierTransport, server(answer)),
+        Layer.succeed(ExchangeRecording, recording),
+        metrics === undefined ? Layer.empty : Layer.succeed(Metric.MetricRegistry, metrics),
+        onExchange === undefined ? Layer.empty : Layer.succeed(OnCarrierExchange, onExchange)
+      ),
+      body
+    }
   })
 
 /** Starts a live request and lets time pass. */

@@ -23,18 +23,22 @@ const after = Effect.fnUntraced(function* (seconds: number) {
 
 describe("a rate-limited ask", () => {
   for (const idempotent of [true, false]) {
-    const refusing = carrier("busy", (_, nth) => Effect.succeed(nth < 3 ? busy(20_000) : offers()), { idempotent })
     testInWorld(
       `is retried at the time that the carrier names, ${idempotent ? "if the carrier is idempotent" : "even if the carrier is not idempotent"}`,
-      Effect.gen(function* () {
-        assert.deepStrictEqual(yield* after(50), ["busy quoted"])
-        assert.deepStrictEqual(secondsOf(refusing), [0, 20, 40])
-        assert.deepStrictEqual(
-          refusing.asks.map(({ ask }) => ask.attempt),
-          [1, 2, 3]
-        )
-      }),
-      carriers(refusing)
+      () => {
+        const refusing = carrier("busy", (_, nth) => Effect.succeed(nth < 3 ? busy(20_000) : offers()), { idempotent })
+        return {
+          ...carriers(refusing),
+          body: Effect.gen(function* () {
+            assert.deepStrictEqual(yield* after(50), ["busy quoted"])
+            assert.deepStrictEqual(secondsOf(refusing), [0, 20, 40])
+            assert.deepStrictEqual(
+              refusing.asks.map(({ ask }) => ask.attempt),
+              [1, 2, 3]
+            )
+          })
+        }
+      }
     )
   }
 
@@ -158,13 +162,19 @@ describe("over HTTP,", () => {
     )
   }
 
-  const server = FakeCarrier.make(() => FakeCarrier.status(503, { "retry-after": "5" }))
   testInWorld(
     "a 503 from a carrier that is not idempotent ends the ask, because the carrier may have accepted it",
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* after(30), ["naic:12345 no_answer carrier_error"])
-      assert.lengthOf(server.requests, 1)
-    }),
-    { carriers: [asked(false)], surroundings: Layer.succeed(CarrierTransport, server.client) }
+    () => {
+      const server = FakeCarrier.make(() => FakeCarrier.status(503, { "retry-after": "5" }))
+
+      return {
+        carriers: [asked(false)],
+        surroundings: Layer.succeed(CarrierTransport, server.client),
+        body: Effect.gen(function* () {
+          assert.deepStrictEqual(yield* after(30), ["naic:12345 no_answer carrier_error"])
+          assert.lengthOf(server.requests, 1)
+        })
+      }
+    }
   )
 })

@@ -16,7 +16,7 @@ import {
 } from "../quoting/carriers.ts"
 import { pass } from "../quoting/support.ts"
 
-import { ask, onRecord, send, stored, testRecorded } from "./onRecord.ts"
+import { ask, onRecord, send, stored, testRecorded, testRecordedBy } from "./onRecord.ts"
 import { appointing, given, set } from "./support.ts"
 
 describe("an exchange with a carrier", () => {
@@ -278,29 +278,31 @@ describe("exchange records include", () => {
     polled("acme", 2)
   )
 
-  const calling = callingBack("acme")
-  testRecorded(
-    "callbacks with their content, even late callbacks",
-    Effect.gen(function* () {
-      yield* ask()
-      const service = yield* Asking
-      const ref = calling.asks[0]?.ask.idempotency_key ?? ""
-      assert.isTrue(yield* service.callback("acme", callbackOf(ref, declined)))
-      assert.isTrue(yield* service.callback("acme", callbackOf(ref, offers())))
-      const found = yield* onRecord()
-      assert.deepStrictEqual(
-        found.map(({ exchange, outcome, reason }) => [exchange, outcome, reason]),
-        [
-          ["ask", "pending", null],
-          ["callback", "declined", "prior_claims"],
-          ["callback", "offers", null]
-        ]
-      )
-      assert.deepInclude(found[1]?.http[0], { direction: "received", method: "POST" })
-      assert.include(found[1]?.http[0]?.request.body, '"reason":"prior_claims"')
-    }),
-    calling
-  )
+  testRecordedBy("callbacks with their content, even late callbacks", () => {
+    const calling = callingBack("acme")
+
+    return {
+      scripted: calling,
+      body: Effect.gen(function* () {
+        yield* ask()
+        const service = yield* Asking
+        const ref = calling.asks[0]?.ask.idempotency_key ?? ""
+        assert.isTrue(yield* service.callback("acme", callbackOf(ref, declined)))
+        assert.isTrue(yield* service.callback("acme", callbackOf(ref, offers())))
+        const found = yield* onRecord()
+        assert.deepStrictEqual(
+          found.map(({ exchange, outcome, reason }) => [exchange, outcome, reason]),
+          [
+            ["ask", "pending", null],
+            ["callback", "declined", "prior_claims"],
+            ["callback", "offers", null]
+          ]
+        )
+        assert.deepInclude(found[1]?.http[0], { direction: "received", method: "POST" })
+        assert.include(found[1]?.http[0]?.request.body, '"reason":"prior_claims"')
+      })
+    }
+  })
 
   testRecorded(
     "refreshes",

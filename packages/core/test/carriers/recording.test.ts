@@ -10,7 +10,7 @@ import { dayMs, minuteMs, secondMs } from "../../src/wire/Timestamp.ts"
 import { carrier, carriers, declined, offer, offers, polled, prompt, silent, unavailable } from "../quoting/carriers.ts"
 import { advance, live, outcomes, pass, reset, runDue, start, testInWorld, work } from "../quoting/support.ts"
 
-import { all, ask, onRecord, send, testRecorded } from "./onRecord.ts"
+import { all, ask, onRecord, send, testRecorded, testRecordedBy } from "./onRecord.ts"
 
 describe("the recording setting", () => {
   const declining = prompt("declining", declined)
@@ -117,7 +117,6 @@ describe("recordings are erased", () => {
 })
 
 describe("the OnCarrierExchange hook", () => {
-  const seen: Array<CarrierExchange> = []
   const posting = carrier("acme", () =>
     send(
       HttpClientRequest.post("https://api.acme.example/quotes?name=Ada").pipe(
@@ -126,31 +125,37 @@ describe("the OnCarrierExchange hook", () => {
       offers(offer({ term_months: 7 }))
     )
   )
-  testRecorded(
+  testRecordedBy(
     "receives each exchange's outcome, with broken rules and without bodies, even if exchanges are not recorded",
-    Effect.gen(function* () {
-      seen.length = 0
-      const id = yield* ask()
-      assert.deepStrictEqual(
-        seen.map(({ quote_request_id }) => `${quote_request_id}`),
-        [id]
-      )
-      assert.deepInclude(seen[0], {
-        exchange: "ask",
-        carrier_id: "acme",
-        outcome: "unavailable",
-        reason: "unreadable_answer"
-      })
-      assert.deepStrictEqual(
-        seen[0]?.broken_rules.map(({ path }) => path),
-        ["offers.0.term_months"]
-      )
-      assert.deepInclude(seen[0]?.http[0], { host: "api.acme.example", path: "/quotes?name", status: 200 })
-      assert.notInclude(JSON.stringify(seen), "Ada")
-      assert.lengthOf(yield* onRecord(), 0)
-    }),
-    posting,
-    { recording: { sandbox: "none", live: "none" }, onExchange: (exchange) => seen.push(exchange) }
+    () => {
+      const seen: Array<CarrierExchange> = []
+
+      return {
+        recording: { sandbox: "none", live: "none" },
+        onExchange: (exchange) => seen.push(exchange),
+        scripted: posting,
+        body: Effect.gen(function* () {
+          const id = yield* ask()
+          assert.deepStrictEqual(
+            seen.map(({ quote_request_id }) => `${quote_request_id}`),
+            [id]
+          )
+          assert.deepInclude(seen[0], {
+            exchange: "ask",
+            carrier_id: "acme",
+            outcome: "unavailable",
+            reason: "unreadable_answer"
+          })
+          assert.deepStrictEqual(
+            seen[0]?.broken_rules.map(({ path }) => path),
+            ["offers.0.term_months"]
+          )
+          assert.deepInclude(seen[0]?.http[0], { host: "api.acme.example", path: "/quotes?name", status: 200 })
+          assert.notInclude(JSON.stringify(seen), "Ada")
+          assert.lengthOf(yield* onRecord(), 0)
+        })
+      }
+    }
   )
 
   const hidden = () => new EvalError("hidden")
@@ -234,29 +239,33 @@ describe("the carrier metrics", () => {
 })
 
 describe("the span of a call to an adapter", () => {
-  const spans: Array<{ readonly name: string; readonly attributes: ReadonlyMap<string, unknown> }> = []
-  const tracer = Tracer.make({
-    span: (options) => {
-      const span = new Tracer.NativeSpan(options)
-      spans.push(span)
-      return span
-    }
-  })
-  testRecorded(
+  testRecordedBy(
     "names the carrier, line, attempt and outcome; HTTP requests inside have no span, because their URLs could contain facts",
-    Effect.gen(function* () {
-      spans.length = 0
-      yield* Effect.withTracer(ask(), tracer)
-      const span = spans.find(({ name }) => name === "carrier ask") ?? assert.fail()
-      assert.deepInclude(Object.fromEntries(span.attributes), {
-        carrier: "acme",
-        line: "renters",
-        attempt: 1,
-        outcome: "offers"
+    () => {
+      const spans: Array<{ readonly name: string; readonly attributes: ReadonlyMap<string, unknown> }> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        }
       })
-      assert.notInclude(JSON.stringify(spans.map(({ attributes, name }) => [name, ...attributes])), "Ada")
-    }),
-    carrier("acme", () => send(HttpClientRequest.get("https://api.acme.example/quotes?name=Ada")))
+
+      return {
+        scripted: carrier("acme", () => send(HttpClientRequest.get("https://api.acme.example/quotes?name=Ada"))),
+        body: Effect.gen(function* () {
+          yield* Effect.withTracer(ask(), tracer)
+          const span = spans.find(({ name }) => name === "carrier ask") ?? assert.fail()
+          assert.deepInclude(Object.fromEntries(span.attributes), {
+            carrier: "acme",
+            line: "renters",
+            attempt: 1,
+            outcome: "offers"
+          })
+          assert.notInclude(JSON.stringify(spans.map(({ attributes, name }) => [name, ...attributes])), "Ada")
+        })
+      }
+    }
   )
 })
 

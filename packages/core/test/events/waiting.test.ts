@@ -21,47 +21,47 @@ const versionOf = (fiber: Effect.Success<ReturnType<typeof reading>>) =>
 
 const isDone = (fiber: Fiber.Fiber<unknown, unknown>) => fiber.pollUnsafe() !== undefined
 
-/** How often a request was read, and a way to send hints to listeners. */
-const seen: { reads: number; tell: (hint: Hint) => void } = { reads: 0, tell: () => {} }
-const watched = {
-  around: (storage: Storage["Service"]): Storage["Service"] => ({
-    ...storage,
-    get: (key) => {
-      if (key.kind === "quote_request") seen.reads++
-      return storage.get(key)
-    },
-    watch: (listener) => {
-      const before = seen.tell
-      seen.tell = (hint) => {
-        before(hint)
-        listener(hint)
-      }
-      return storage.watch(listener)
+describe("a read of a request in progress", () => {
+  testInWorld("wakes up when hints may have been lost, but not when another workspace is reset", () => {
+    /** How often a request was read, and a way to send hints to listeners. */
+    const seen: { reads: number; tell: (hint: Hint) => void } = { reads: 0, tell: () => {} }
+    const watched = {
+      around: (storage: Storage["Service"]): Storage["Service"] => ({
+        ...storage,
+        get: (key) => {
+          if (key.kind === "quote_request") seen.reads++
+          return storage.get(key)
+        },
+        watch: (listener) => {
+          const before = seen.tell
+          seen.tell = (hint) => {
+            before(hint)
+            listener(hint)
+          }
+          return storage.watch(listener)
+        }
+      })
+    }
+    return {
+      ...watched,
+      body: Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        const reader = yield* reading(id, {}, live)
+        seen.reads = 0
+        yield* reset()
+        yield* pass(10)
+        assert.strictEqual(seen.reads, 0)
+        seen.tell({ about: "everything" })
+        yield* pass(10)
+        assert.strictEqual(seen.reads, 1)
+        seen.tell({ about: "workspace", workspace_id: (yield* World).organization.workspaces.live })
+        yield* pass(10)
+        assert.strictEqual(seen.reads, 2)
+        yield* Fiber.interrupt(reader)
+        assert.strictEqual(yield* waiting, 0)
+      })
     }
   })
-}
-
-describe("a read of a request in progress", () => {
-  testInWorld(
-    "wakes up when hints may have been lost, but not when another workspace is reset",
-    Effect.gen(function* () {
-      const { id } = yield* start({}, live)
-      const reader = yield* reading(id, {}, live)
-      seen.reads = 0
-      yield* reset()
-      yield* pass(10)
-      assert.strictEqual(seen.reads, 0)
-      seen.tell({ about: "everything" })
-      yield* pass(10)
-      assert.strictEqual(seen.reads, 1)
-      seen.tell({ about: "workspace", workspace_id: (yield* World).organization.workspaces.live })
-      yield* pass(10)
-      assert.strictEqual(seen.reads, 2)
-      yield* Fiber.interrupt(reader)
-      assert.strictEqual(yield* waiting, 0)
-    }),
-    watched
-  )
 
   testInWorld(
     "waits for a change, and returns as soon as it happens",

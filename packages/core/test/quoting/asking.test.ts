@@ -35,24 +35,28 @@ describe("asking a carrier", () => {
   })
 
   for (const reason of ["carrier_error", "timeout"] as const) {
-    const once = carrier("flaky", (_, nth) => Effect.succeed(nth === 1 ? unavailable(reason) : offers()))
     testInWorld(
       `retries an ask to an idempotent carrier after ${reason}, with the same idempotency key and after a pause`,
-      Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(0)
-        assert.lengthOf(once.asks, 1)
-        yield* pass(1_500)
-        assert.deepStrictEqual(
-          once.asks.map(({ ask }) => ask.attempt),
-          [1, 2]
-        )
-        assert.strictEqual(once.asks[0]?.ask.idempotency_key, once.asks[1]?.ask.idempotency_key)
-        assert.isAtLeast(secondsOf(once)[1] ?? 0, 0.5)
-        assert.deepStrictEqual(yield* outcomes(id), ["flaky quoted"])
-      }),
-      carriers(once)
+      () => {
+        const once = carrier("flaky", (_, nth) => Effect.succeed(nth === 1 ? unavailable(reason) : offers()))
+        return {
+          ...carriers(once),
+          body: Effect.gen(function* () {
+            yield* work
+            const { id } = yield* start({}, live)
+            yield* pass(0)
+            assert.lengthOf(once.asks, 1)
+            yield* pass(1_500)
+            assert.deepStrictEqual(
+              once.asks.map(({ ask }) => ask.attempt),
+              [1, 2]
+            )
+            assert.strictEqual(once.asks[0]?.ask.idempotency_key, once.asks[1]?.ask.idempotency_key)
+            assert.isAtLeast(secondsOf(once)[1] ?? 0, 0.5)
+            assert.deepStrictEqual(yield* outcomes(id), ["flaky quoted"])
+          })
+        }
+      }
     )
   }
 

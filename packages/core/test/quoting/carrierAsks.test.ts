@@ -8,20 +8,21 @@ import { carriers, offer, offers, prompt } from "./carriers.ts"
 import { feed, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
 describe("a carrier's ask", () => {
-  const asked = prompt("asked")
-  testInWorld(
-    "contains the ZIP code as sent, with five or nine digits",
-    Effect.gen(function* () {
-      yield* work
-      for (const zip of ["10001", "10001-4321"]) {
-        yield* start({ application: { dwelling: { address: { state: "NY", zip }, type: "apartment" } } }, live)
-        yield* pass(10)
-        const facts = JSON.stringify(asked.asks.at(-1)?.ask.facts)
-        assert.include(facts, `"zip":"${zip}"`)
-      }
-    }),
-    carriers(asked)
-  )
+  testInWorld("contains the ZIP code as sent, with five or nine digits", () => {
+    const asked = prompt("asked")
+    return {
+      ...carriers(asked),
+      body: Effect.gen(function* () {
+        yield* work
+        for (const zip of ["10001", "10001-4321"]) {
+          yield* start({ application: { dwelling: { address: { state: "NY", zip }, type: "apartment" } } }, live)
+          yield* pass(10)
+          const facts = JSON.stringify(asked.asks.at(-1)?.ask.facts)
+          assert.include(facts, `"zip":"${zip}"`)
+        }
+      })
+    }
+  })
 })
 
 describe("a carrier's question", () => {
@@ -99,22 +100,28 @@ const identity = /Ada|Lovelace|lovelace\.example|5550147|Analytical|Apt 7/
 
 describe("a carrier's ask", () => {
   for (const line of ["personal_auto", "renters", "pet"] as const) {
-    const knows = prompt("knows", offers(), { needs: ["applicant.email"] })
-    const wishes = prompt("wishes", offers(), { wants: ["applicant.email"] })
-    const general = prompt("general")
     testInWorld(
       `for ${line} has no name, e-mail, phone or street unless its adapter has declared that it needs them`,
-      Effect.gen(function* () {
-        yield* work
-        yield* start({ line, application: identified[line] }, live)
-        yield* pass(10)
-        assert.notMatch(JSON.stringify(general.asks), identity)
-        assert.match(JSON.stringify(knows.asks), /ada@lovelace\.example/)
-        assert.notMatch(JSON.stringify(knows.asks).replaceAll("ada@lovelace.example", ""), identity)
-        assert.deepStrictEqual(wishes.asks[0]?.ask.facts, knows.asks[0]?.ask.facts)
-        assert.match(JSON.stringify(general.asks), /"state":"(TX|NY)"/)
-      }),
-      carriers(knows, wishes, general)
+      () => {
+        const general = prompt("general")
+
+        const knows = prompt("knows", offers(), { needs: ["applicant.email"] })
+
+        const wishes = prompt("wishes", offers(), { wants: ["applicant.email"] })
+        return {
+          ...carriers(knows, wishes, general),
+          body: Effect.gen(function* () {
+            yield* work
+            yield* start({ line, application: identified[line] }, live)
+            yield* pass(10)
+            assert.notMatch(JSON.stringify(general.asks), identity)
+            assert.match(JSON.stringify(knows.asks), /ada@lovelace\.example/)
+            assert.notMatch(JSON.stringify(knows.asks).replaceAll("ada@lovelace.example", ""), identity)
+            assert.deepStrictEqual(wishes.asks[0]?.ask.facts, knows.asks[0]?.ask.facts)
+            assert.match(JSON.stringify(general.asks), /"state":"(TX|NY)"/)
+          })
+        }
+      }
     )
   }
 

@@ -10,51 +10,54 @@ import { aboutPet, by, eraseRequest, storedTexts } from "./erasing.ts"
 import { beginning, live, pass, read, start, testInWorld, work, world } from "./support.ts"
 
 describe("an erasure that runs concurrently with other work", () => {
-  const late = slow("a", 4_000, offers(aboutPet), { idempotent: false })
-  testInWorld(
-    "drops a carrier's answer that arrives later",
-    Effect.gen(function* () {
-      const { organization } = yield* World
-      const { id } = yield* start({ line: "pet" }, live)
-      yield* work
-      yield* pass(2_000)
-      assert.lengthOf(late.asks, 1)
-      yield* eraseRequest(id)
-      const then = yield* read(id, live)
-      yield* pass(10_000)
-      assert.deepStrictEqual(yield* read(id, live), then)
-      assert.lengthOf(then.quotes, 0)
-      assert.lengthOf(late.asks, 1)
-      assert.notInclude(yield* storedTexts(organization.workspaces.live), "Wuschelbart")
-    }),
-    carriers(late)
-  )
+  testInWorld("drops a carrier's answer that arrives later", () => {
+    const late = slow("a", 4_000, offers(aboutPet), { idempotent: false })
+    return {
+      ...carriers(late),
+      body: Effect.gen(function* () {
+        const { organization } = yield* World
+        const { id } = yield* start({ line: "pet" }, live)
+        yield* work
+        yield* pass(2_000)
+        assert.lengthOf(late.asks, 1)
+        yield* eraseRequest(id)
+        const then = yield* read(id, live)
+        yield* pass(10_000)
+        assert.deepStrictEqual(yield* read(id, live), then)
+        assert.lengthOf(then.quotes, 0)
+        assert.lengthOf(late.asks, 1)
+        assert.notInclude(yield* storedTexts(organization.workspaces.live), "Wuschelbart")
+      })
+    }
+  })
 
-  const polling = polled("a", 9)
-  const calling = callingBack("b")
-  testInWorld(
-    "stops polls and drops callbacks",
-    Effect.gen(function* () {
-      const { id } = yield* start({}, live)
-      yield* work
-      yield* pass(6_000)
-      const polls = polling.polls.length
-      assert.isAbove(polls, 0)
-      yield* eraseRequest(id)
-      const then = yield* read(id, live)
-      const ref = calling.asks[0]?.ask.idempotency_key ?? ""
-      const taken = yield* Asking.use((asking) => asking.callback("b", callbackOf(ref, offers())))
-      assert.isTrue(taken)
-      yield* pass(60_000)
-      assert.lengthOf(polling.polls, polls)
-      assert.deepStrictEqual(yield* read(id, live), then)
-    }),
-    carriers(polling, calling)
-  )
+  testInWorld("stops polls and drops callbacks", () => {
+    const polling = polled("a", 9)
 
-  const answering = callingBack("b")
+    const calling = callingBack("b")
+    return {
+      ...carriers(polling, calling),
+      body: Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        yield* work
+        yield* pass(6_000)
+        const polls = polling.polls.length
+        assert.isAbove(polls, 0)
+        yield* eraseRequest(id)
+        const then = yield* read(id, live)
+        const ref = calling.asks[0]?.ask.idempotency_key ?? ""
+        const taken = yield* Asking.use((asking) => asking.callback("b", callbackOf(ref, offers())))
+        assert.isTrue(taken)
+        yield* pass(60_000)
+        assert.lengthOf(polling.polls, polls)
+        assert.deepStrictEqual(yield* read(id, live), then)
+      })
+    }
+  })
 
   testInWorld("is decided again if a carrier's answer is stored concurrently", () => {
+    const answering = callingBack("b")
+
     let between: Effect.Effect<void> | null = null
     return {
       ...carriers(prompt("a", offers(aboutPet)), answering),

@@ -78,22 +78,23 @@ const failingOnce = (poll: () => Effect.Effect<CarrierReply>) => {
 
 describe("a poll that", () => {
   for (const [what, poll, reason] of failures) {
-    const scripted = failingOnce(poll)
-    testInWorld(
-      `${what} ${reason === null ? "is retried" : "fails its carrier immediately"}`,
-      Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(3_000)
-        const outcome = reason === "prior_claims" ? "declined" : "no_answer"
-        const after = reason === null ? "polled pending" : `polled ${outcome} ${reason}`
-        assert.deepStrictEqual(yield* outcomes(id), [after])
-        for (let seconds = 0; seconds < 40; seconds += 5) yield* pass(5_000)
-        assert.deepStrictEqual(yield* outcomes(id), [reason === null ? "polled quoted" : after])
-        assert.strictEqual(scripted.polls(), reason === null ? 2 : 1)
-      }),
-      carriers(scripted)
-    )
+    testInWorld(`${what} ${reason === null ? "is retried" : "fails its carrier immediately"}`, () => {
+      const scripted = failingOnce(poll)
+      return {
+        ...carriers(scripted),
+        body: Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(3_000)
+          const outcome = reason === "prior_claims" ? "declined" : "no_answer"
+          const after = reason === null ? "polled pending" : `polled ${outcome} ${reason}`
+          assert.deepStrictEqual(yield* outcomes(id), [after])
+          for (let seconds = 0; seconds < 40; seconds += 5) yield* pass(5_000)
+          assert.deepStrictEqual(yield* outcomes(id), [reason === null ? "polled quoted" : after])
+          assert.strictEqual(scripted.polls(), reason === null ? 2 : 1)
+        })
+      }
+    })
   }
 
   testInWorld("cannot be retried before the deadline fails its carrier with the failure's reason", () => {
@@ -167,43 +168,54 @@ describe("an ask that", () => {
     const { idempotent, other } = endsOf(reason, /never|reports a timeout/.test(what) ? "timeout" : "carrier_error")
     for (const recognizes of [true, false]) {
       const again = reason === null && (recognizes || isLimited)
-      const scripted = carrier("asked", (_, nth) => (nth === 1 ? call() : Effect.succeed(offers())), {
-        idempotent: recognizes,
-        attempt_timeout_ms: 5_000
-      })
+
       testInWorld(
         `${what} ${again ? "is retried once" : "fails its carrier"} if the carrier ${recognizes ? "is" : "is not"} idempotent`,
-        Effect.gen(function* () {
-          yield* work
-          const { id } = yield* start({}, live)
-          for (let seconds = 0; seconds < 15; seconds++) yield* pass(1_000)
-          assert.deepStrictEqual(yield* outcomes(id), [`asked ${again ? "quoted" : recognizes ? idempotent : other}`])
-          assert.lengthOf(scripted.asks, again ? 2 : 1)
-        }),
-        carriers(scripted)
+        () => {
+          const scripted = carrier("asked", (_, nth) => (nth === 1 ? call() : Effect.succeed(offers())), {
+            idempotent: recognizes,
+            attempt_timeout_ms: 5_000
+          })
+          return {
+            ...carriers(scripted),
+            body: Effect.gen(function* () {
+              yield* work
+              const { id } = yield* start({}, live)
+              for (let seconds = 0; seconds < 15; seconds++) yield* pass(1_000)
+              assert.deepStrictEqual(yield* outcomes(id), [
+                `asked ${again ? "quoted" : recognizes ? idempotent : other}`
+              ])
+              assert.lengthOf(scripted.asks, again ? 2 : 1)
+            })
+          }
+        }
       )
     }
   }
 
   for (const recognizes of [true, false]) {
-    const scripted = carrier(
-      "asked",
-      (_, nth) => Effect.succeed(nth === 1 ? Reply.unavailable("maintenance", 5_000) : offers()),
-      { idempotent: recognizes }
-    )
     testInWorld(
       `says when the carrier reopens ${recognizes ? "is retried then" : "fails its carrier if the carrier is not idempotent"}`,
-      Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        for (let seconds = 0; seconds < 15; seconds++) yield* pass(1_000)
-        assert.deepStrictEqual(yield* outcomes(id), [`asked ${recognizes ? "quoted" : "no_answer maintenance"}`])
-        assert.deepStrictEqual(
-          scripted.asks.map(({ at }) => at - beginning),
-          recognizes ? [0, 5_000] : [0]
+      () => {
+        const scripted = carrier(
+          "asked",
+          (_, nth) => Effect.succeed(nth === 1 ? Reply.unavailable("maintenance", 5_000) : offers()),
+          { idempotent: recognizes }
         )
-      }),
-      carriers(scripted)
+        return {
+          ...carriers(scripted),
+          body: Effect.gen(function* () {
+            yield* work
+            const { id } = yield* start({}, live)
+            for (let seconds = 0; seconds < 15; seconds++) yield* pass(1_000)
+            assert.deepStrictEqual(yield* outcomes(id), [`asked ${recognizes ? "quoted" : "no_answer maintenance"}`])
+            assert.deepStrictEqual(
+              scripted.asks.map(({ at }) => at - beginning),
+              recognizes ? [0, 5_000] : [0]
+            )
+          })
+        }
+      }
     )
   }
 })
@@ -259,20 +271,21 @@ const callbacks: ReadonlyArray<readonly [string, CarrierReply, string]> = [
 
 describe("a genuine callback with", () => {
   for (const [what, reply, reason] of callbacks) {
-    const scripted = callingBack("calls")
-    testInWorld(
-      `${what} fails its carrier immediately`,
-      Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(1_000)
-        const service = yield* Asking
-        assert.isTrue(yield* service.callback("calls", callbackOf("no. 1", reply)))
-        assert.deepStrictEqual(yield* outcomes(id), [`calls no_answer ${reason}`])
-        assert.isBelow((yield* Clock.currentTimeMillis) - beginning, 10_000)
-      }),
-      carriers(scripted)
-    )
+    testInWorld(`${what} fails its carrier immediately`, () => {
+      const scripted = callingBack("calls")
+      return {
+        ...carriers(scripted),
+        body: Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(1_000)
+          const service = yield* Asking
+          assert.isTrue(yield* service.callback("calls", callbackOf("no. 1", reply)))
+          assert.deepStrictEqual(yield* outcomes(id), [`calls no_answer ${reason}`])
+          assert.isBelow((yield* Clock.currentTimeMillis) - beginning, 10_000)
+        })
+      }
+    })
   }
 
   const throwing = callingBack("calls", { rest: { callback: thrown(new TypeError("no")) } })

@@ -215,31 +215,32 @@ describe("the log entry for a refused answer", () => {
     )
   }
 
-  const calls = callingBack("calls")
-  testInWorld(
-    "in a callback names the carrier and rule, and the request if it is known",
-    Effect.gen(function* () {
-      const service = yield* Asking
-      const lines = yield* logOf(
-        Effect.gen(function* () {
-          yield* work
-          yield* start({}, live)
-          yield* pass(10)
-          const ref = calls.asks[0]?.ask.idempotency_key ?? ""
-          assert.isFalse(yield* service.callback("calls", callbackOf("\0", offers())))
-          assert.isTrue(yield* service.callback("calls", callbackOf(ref, offers(offer({ term_months: 5 })))))
+  testInWorld("in a callback names the carrier and rule, and the request if it is known", () => {
+    const calls = callingBack("calls")
+    return {
+      ...carriers(calls),
+      body: Effect.gen(function* () {
+        const service = yield* Asking
+        const lines = yield* logOf(
+          Effect.gen(function* () {
+            yield* work
+            yield* start({}, live)
+            yield* pass(10)
+            const ref = calls.asks[0]?.ask.idempotency_key ?? ""
+            assert.isFalse(yield* service.callback("calls", callbackOf("\0", offers())))
+            assert.isTrue(yield* service.callback("calls", callbackOf(ref, offers(offer({ term_months: 5 })))))
+          })
+        )
+        const [first, second] = lines.filter(({ text }) => text === refused)
+        assert.deepInclude(first?.annotations, {
+          carrier_id: "calls",
+          broken_rules: "ref: Must be the idempotency_key of an ask to this carrier, or the ref of its pending reply."
         })
-      )
-      const [first, second] = lines.filter(({ text }) => text === refused)
-      assert.deepInclude(first?.annotations, {
-        carrier_id: "calls",
-        broken_rules: "ref: Must be the idempotency_key of an ask to this carrier, or the ref of its pending reply."
+        assert.match(String(second?.annotations.quote_request_id), /^qreq_/)
+        assert.include(String(second?.annotations.broken_rules), "offers.0.term_months")
       })
-      assert.match(String(second?.annotations.quote_request_id), /^qreq_/)
-      assert.include(String(second?.annotations.broken_rules), "offers.0.term_months")
-    }),
-    carriers(calls)
-  )
+    }
+  })
 
   testInWorld(
     "says if only the first ten of its offers were used",

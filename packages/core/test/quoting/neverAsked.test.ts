@@ -31,9 +31,9 @@ describe("a live carrier that was not asked before the deadline", () => {
     ["sequentially", runDue],
     ["concurrently", Effect.asVoid(work)]
   ] as const) {
-    const never = prompt("never")
-
     testInWorld(`has no asked_at, even if jobs run ${how} afterwards`, () => {
+      const never = prompt("never")
+
       const { around, hold } = holding()
       return {
         ...carriers(never),

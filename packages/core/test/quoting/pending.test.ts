@@ -26,22 +26,23 @@ describe("a carrier that is polled", () => {
     [4_000, 4_000],
     [60_000, 10_000]
   ] as const) {
-    const scripted = polled("polled", 3, asked_ms)
-    testInWorld(
-      `is polled after ${waits_ms / 1_000} seconds if it asks for ${asked_ms / 1_000} seconds`,
-      Effect.gen(function* () {
-        yield* work
-        const { id } = yield* start({}, live)
-        yield* pass(3 * waits_ms)
-        assert.deepStrictEqual(
-          scripted.polls.map((at) => at - beginning),
-          [1, 2, 3].map((n) => n * waits_ms)
-        )
-        assert.lengthOf(scripted.asks, 1)
-        assert.deepStrictEqual(yield* outcomes(id), ["polled quoted"])
-      }),
-      carriers(scripted)
-    )
+    testInWorld(`is polled after ${waits_ms / 1_000} seconds if it asks for ${asked_ms / 1_000} seconds`, () => {
+      const scripted = polled("polled", 3, asked_ms)
+      return {
+        ...carriers(scripted),
+        body: Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(3 * waits_ms)
+          assert.deepStrictEqual(
+            scripted.polls.map((at) => at - beginning),
+            [1, 2, 3].map((n) => n * waits_ms)
+          )
+          assert.lengthOf(scripted.asks, 1)
+          assert.deepStrictEqual(yield* outcomes(id), ["polled quoted"])
+        })
+      }
+    })
   }
 
   testInWorld("is not polled after the request has ended, and the log does not mention a late answer", () => {
@@ -218,22 +219,27 @@ describe("an ask that a host leaves unfinished", () => {
     [false, 1, "in-doubt no_answer timeout"],
     [true, 2, "in-doubt quoted"]
   ] as const) {
-    const scripted = forgetful("in-doubt", idempotent)
     testInWorld(
       idempotent
-        ? "is sent again by the next host if the carrier is idempotent"
-        : "counts as no answer and is never sent again if the carrier is not idempotent",
-      Effect.gen(function* () {
-        const { id } = yield* start({}, live)
-        yield* workAndBreakOff
-        assert.lengthOf(scripted.asks, 1)
-        assert.deepStrictEqual(yield* outcomes(id), ["in-doubt pending"])
-        yield* runDue
-        assert.lengthOf(scripted.asks, asks)
-        assert.deepStrictEqual(yield* outcomes(id), [outcome])
-        if (idempotent) assert.strictEqual(scripted.asks[0]?.ask.idempotency_key, scripted.asks[1]?.ask.idempotency_key)
-      }),
-      carriers(scripted)
+        ? "is made again by the next host where the carrier can tell a repeat"
+        : "is no answer, and never a second ask, where the carrier cannot tell a repeat",
+      () => {
+        const scripted = forgetful("in-doubt", idempotent)
+        return {
+          ...carriers(scripted),
+          body: Effect.gen(function* () {
+            const { id } = yield* start({}, live)
+            yield* workAndBreakOff
+            assert.lengthOf(scripted.asks, 1)
+            assert.deepStrictEqual(yield* outcomes(id), ["in-doubt pending"])
+            yield* runDue
+            assert.lengthOf(scripted.asks, asks)
+            assert.deepStrictEqual(yield* outcomes(id), [outcome])
+            if (idempotent)
+              assert.strictEqual(scripted.asks[0]?.ask.idempotency_key, scripted.asks[1]?.ask.idempotency_key)
+          })
+        }
+      }
     )
   }
 
@@ -241,9 +247,9 @@ describe("an ask that a host leaves unfinished", () => {
     ["could not load its request", Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))],
     ["was released before it was made", Effect.never]
   ] as const) {
-    const scripted = prompt("careful", offers(), { idempotent: false })
-
     testInWorld(`is sent later if it ${what}`, () => {
+      const scripted = prompt("careful", offers(), { idempotent: false })
+
       let reads = 0
       return {
         ...carriers(scripted),
@@ -253,7 +259,6 @@ describe("an ask that a host leaves unfinished", () => {
           get: (key) => Effect.suspend(() => (key.kind === "application" && ++reads === 2 ? hurdle : storage.get(key)))
         }),
         body: Effect.gen(function* () {
-          reads = 0
           const { id } = yield* start({}, live)
           yield* workAndBreakOff
           assert.lengthOf(scripted.asks, 0)

@@ -8,16 +8,6 @@ const carriers = [prompt("first").adapter, prompt("second").adapter]
 
 const reasonOf = (id: string) => Effect.map(read(id, live), ({ quote_request }) => quote_request.status_details.reason)
 
-/** How many claims die before they are sent. */
-const refusing = { claims: 0 }
-const refusals = {
-  around: (storage: Storage["Service"]) => ({
-    ...storage,
-    claim: (query: ClaimQuery) =>
-      Effect.suspend(() => (refusing.claims-- > 0 ? Effect.die("a statement is refused") : storage.claim(query)))
-  })
-}
-
 /** A storage backend whose response to a claim takes a while to arrive, like that of a database. */
 const distant = {
   around: (storage: Storage["Service"]) => ({
@@ -37,26 +27,37 @@ const brokenOffInAClaim = Effect.fnUntraced(function* (begin: InWorld<Effect.Eff
 })
 
 describe("a runner", () => {
-  testInWorld(
-    "continues after a claim fails, and logs the failure",
-    Effect.gen(function* () {
-      const logged: Array<unknown> = []
-      const logger = Logger.make(({ message }) => logged.push(...(Array.isArray(message) ? message : [message])))
-      yield* Effect.provide(work, Logger.layer([logger]))
-      yield* pass(500)
-      refusing.claims = 2
-      const { id } = yield* start({}, live)
-      yield* pass(1_900)
-      assert.strictEqual(yield* reasonOf(id), "queued")
-      yield* pass(1_100)
-      assert.strictEqual(yield* reasonOf(id), "quotes_ready")
-      assert.deepStrictEqual(
-        logged.filter((line) => line === "Claiming jobs failed; retrying"),
-        ["Claiming jobs failed; retrying", "Claiming jobs failed; retrying"]
-      )
-    }),
-    { ...refusals, carriers }
-  )
+  testInWorld("continues after a claim fails, and logs the failure", () => {
+    /** How many claims die before they are sent. */
+    const refusing = { claims: 0 }
+    const refusals = {
+      around: (storage: Storage["Service"]) => ({
+        ...storage,
+        claim: (query: ClaimQuery) =>
+          Effect.suspend(() => (refusing.claims-- > 0 ? Effect.die("a statement is refused") : storage.claim(query)))
+      })
+    }
+    return {
+      ...refusals,
+      carriers,
+      body: Effect.gen(function* () {
+        const logged: Array<unknown> = []
+        const logger = Logger.make(({ message }) => logged.push(...(Array.isArray(message) ? message : [message])))
+        yield* Effect.provide(work, Logger.layer([logger]))
+        yield* pass(500)
+        refusing.claims = 2
+        const { id } = yield* start({}, live)
+        yield* pass(1_900)
+        assert.strictEqual(yield* reasonOf(id), "queued")
+        yield* pass(1_100)
+        assert.strictEqual(yield* reasonOf(id), "quotes_ready")
+        assert.deepStrictEqual(
+          logged.filter((line) => line === "Claiming jobs failed; retrying"),
+          ["Claiming jobs failed; retrying", "Claiming jobs failed; retrying"]
+        )
+      })
+    }
+  })
 
   testInWorld("that stops during a claim releases the claimed jobs", brokenOffInAClaim(work), {
     ...distant,

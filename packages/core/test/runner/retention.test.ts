@@ -10,20 +10,23 @@ const day = 86_400
 
 const hourMs = 3_600_000
 
-/** How often the feed of each workspace was swept, and the workspace whose erasures fail. */
-const swept = new Map<string, number>()
-const sick: { id: string | null } = { id: null }
-const sweeps = {
-  around: (storage: Storage["Service"]) => ({
-    ...storage,
-    erase: (erasure: Erasure) =>
-      Effect.suspend(() => {
-        const { what, workspace_id } = erasure
-        if (workspace_id === sick.id) return Effect.die("a statement is refused")
-        if (what === "events") swept.set(workspace_id, (swept.get(workspace_id) ?? 0) + 1)
-        return storage.erase(erasure)
-      })
-  })
+const makeSweeps = () => {
+  /** How often the feed of each workspace was swept, and the workspace whose erasures fail. */
+  const swept = new Map<string, number>()
+  const sick: { id: string | null } = { id: null }
+  const sweeps = {
+    around: (storage: Storage["Service"]) => ({
+      ...storage,
+      erase: (erasure: Erasure) =>
+        Effect.suspend(() => {
+          const { what, workspace_id } = erasure
+          if (workspace_id === sick.id) return Effect.die("a statement is refused")
+          if (what === "events") swept.set(workspace_id, (swept.get(workspace_id) ?? 0) + 1)
+          return storage.erase(erasure)
+        })
+    })
+  }
+  return { swept, sick, sweeps }
 }
 
 /** The number of records of a kind in the world's workspace. */
@@ -147,37 +150,40 @@ describe("retention", () => {
     })
   )
 
-  testInWorld(
-    "sweeps each workspace once an hour, on only one of several hosts",
-    Effect.gen(function* () {
-      const { forever } = yield* Retention
-      for (let host = 0; host < 3; host++) yield* Effect.forkScoped(forever)
-      swept.clear()
-      yield* pass(2 * hourMs - 1)
-      const { workspaces } = (yield* World).organization
-      assert.deepStrictEqual(swept, new Map([workspaces.sandbox, workspaces.live].map((id) => [id, 2])))
-    }),
-    sweeps
-  )
-
-  testInWorld(
-    "sweeps other workspaces if one workspace fails",
-    Effect.gen(function* () {
-      const { workspaces } = (yield* World).organization
-      yield* Effect.forkScoped((yield* Retention).forever)
-      // A millisecond less than an hour, so that no workspace's minute comes twice.
-      yield* pass(hourMs - 1)
-      for (const [id, other] of [
-        [workspaces.sandbox, workspaces.live],
-        [workspaces.live, workspaces.sandbox]
-      ] as const) {
-        sick.id = id
+  testInWorld("sweeps each workspace once an hour, on only one of several hosts", () => {
+    const { swept, sweeps } = makeSweeps()
+    return {
+      ...sweeps,
+      body: Effect.gen(function* () {
+        const { forever } = yield* Retention
+        for (let host = 0; host < 3; host++) yield* Effect.forkScoped(forever)
         swept.clear()
-        yield* pass(hourMs)
-        assert.deepStrictEqual(swept, new Map([[other, 1]]))
-      }
-      sick.id = null
-    }),
-    sweeps
-  )
+        yield* pass(2 * hourMs - 1)
+        const { workspaces } = (yield* World).organization
+        assert.deepStrictEqual(swept, new Map([workspaces.sandbox, workspaces.live].map((id) => [id, 2])))
+      })
+    }
+  })
+
+  testInWorld("sweeps other workspaces if one workspace fails", () => {
+    const { swept, sick, sweeps } = makeSweeps()
+    return {
+      ...sweeps,
+      body: Effect.gen(function* () {
+        const { workspaces } = (yield* World).organization
+        yield* Effect.forkScoped((yield* Retention).forever)
+        // A millisecond less than an hour, so that no workspace's minute comes twice.
+        yield* pass(hourMs - 1)
+        for (const [id, other] of [
+          [workspaces.sandbox, workspaces.live],
+          [workspaces.live, workspaces.sandbox]
+        ] as const) {
+          sick.id = id
+          swept.clear()
+          yield* pass(hourMs)
+          assert.deepStrictEqual(swept, new Map([[other, 1]]))
+        }
+      })
+    }
+  })
 })

@@ -3,11 +3,11 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Runner } from "../../src/runner/Runner.ts"
 import type { Change } from "../../src/storage/Change.ts"
-import type { Lease } from "../../src/storage/Job.ts"
-import { type ClaimQuery, type RecordKey, type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
+import type { ClaimQuery, Storage } from "../../src/storage/Storage.ts"
 import { prompt } from "../quoting/carriers.ts"
 import * as Log from "../quoting/log.ts"
 import { advance, cancel, feed, pass, read, runDue, start, testInWorld, work } from "../quoting/support.ts"
+import { away, makeHurdle, makePoison } from "./obstacles.ts"
 
 const live = { environment: "live" } as const
 const carriers = [prompt("first").adapter, prompt("second").adapter]
@@ -15,143 +15,91 @@ const carriers = [prompt("first").adapter, prompt("second").adapter]
 const reasonOf = (id: string, options: object) =>
   Effect.map(read(id, options), ({ quote_request }) => quote_request.status_details.reason)
 
-/** The application whose facts crash every reader. */
-const poison = { id: "", tries: 0 }
-const poisoned = {
-  around: (storage: Storage["Service"]) => ({
-    ...storage,
-    get: (key: RecordKey) =>
-      Effect.suspend(() => {
-        if (key.kind !== "application" || key.id !== poison.id) return storage.get(key)
-        poison.tries++
-        return Effect.die("poison")
-      })
-  })
-}
-
-const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 1, why: "SQLSTATE 53100" }))
-
-/** What the next job that reads an application encounters, and whether storage is unavailable. */
-const hurdle: { first: Effect.Effect<never, StorageUnavailable> | null; isAway: boolean } = {
-  first: null,
-  isAway: false
-}
-const unlessAway = <A, E>(effect: Effect.Effect<A, E>) =>
-  Effect.suspend((): Effect.Effect<A, E | StorageUnavailable> => (hurdle.isAway ? away : effect))
-
-/** How often storage was asked for work. */
-const claims = { count: 0 }
-
-/** Whether the disk is full: existing rows can be read and leased, but nothing new can be stored. */
-const full = { isFull: false, refused: 0 }
-const filling = {
-  around: (storage: Storage["Service"]) => ({
-    ...storage,
-    commit: (change: Change) =>
-      Effect.suspend(() => {
-        if (!full.isFull) return storage.commit(change)
-        // Only jobs are counted, because the request log also tries to write.
-        full.refused += change.finishes.length
-        return away
-      })
-  })
-}
-const hurdled = {
-  around: (storage: Storage["Service"]) => ({
-    ...storage,
-    get: (key: RecordKey) =>
-      Effect.suspend(() => {
-        const { first } = hurdle
-        if (key.kind !== "application" || first === null) return unlessAway(storage.get(key))
-        hurdle.first = null
-        return first
-      }),
-    claim: (query: ClaimQuery) => unlessAway(storage.claim(query)),
-    release: (leases: ReadonlyArray<Lease>) => unlessAway(storage.release(leases))
-  })
-}
-
 describe("a job whose handler crashes", () => {
-  testInWorld(
-    "is retried, and abandoned after five attempts, so that only its request fails",
-    Effect.gen(function* () {
-      poison.tries = 0
-      yield* work
-      const bad = yield* start({}, live)
-      poison.id = bad.application_id
-      const good = yield* start({}, live)
-      yield* pass(10)
-      assert.strictEqual(yield* reasonOf(good.id, live), "quotes_ready")
-      yield* pass(4 * 30_000 + 2_000)
-      assert.strictEqual(poison.tries, 5)
-      assert.strictEqual(yield* reasonOf(bad.id, live), "queued")
-      yield* pass(30_000)
-      assert.strictEqual(poison.tries, 5)
-      const { quote_request } = yield* read(bad.id, live)
-      assert.deepStrictEqual(
-        [quote_request.status, quote_request.status_details.reason, quote_request.version],
-        ["failed", "internal_error", 2]
-      )
-      const events = (yield* feed(live)).filter(({ resource }) => resource.id === bad.id)
-      assert.deepStrictEqual(
-        events.map(({ type }) => type),
-        ["quote_request.queued", "quote_request.failed"]
-      )
-    }),
-    { ...poisoned, carriers }
-  )
-
-  testInWorld(
-    "blocks its sandbox's advance until it is abandoned, and then the remaining jobs run in order",
-    Effect.gen(function* () {
-      poison.tries = 0
-      const bad = yield* start()
-      poison.id = bad.application_id
-      const good = yield* start()
-      let waits = 0
-      const repeated = Effect.retry(advance(60, { idempotency_key: "held-up" }), {
-        while: ({ retry_action }) => Effect.sync(() => retry_action === "wait" && ++waits > 0)
+  testInWorld("is retried, and abandoned after five attempts: only its request fails", () => {
+    const { poison, poisoned } = makePoison()
+    return {
+      ...poisoned,
+      carriers,
+      body: Effect.gen(function* () {
+        yield* work
+        const bad = yield* start({}, live)
+        poison.id = bad.application_id
+        const good = yield* start({}, live)
+        yield* pass(10)
+        assert.strictEqual(yield* reasonOf(good.id, live), "quotes_ready")
+        yield* pass(4 * 30_000 + 2_000)
+        assert.strictEqual(poison.tries, 5)
+        assert.strictEqual(yield* reasonOf(bad.id, live), "queued")
+        yield* pass(30_000)
+        assert.strictEqual(poison.tries, 5)
+        const { quote_request } = yield* read(bad.id, live)
+        assert.deepStrictEqual(
+          [quote_request.status, quote_request.status_details.reason, quote_request.version],
+          ["failed", "internal_error", 2]
+        )
+        const events = (yield* feed(live)).filter(({ resource }) => resource.id === bad.id)
+        assert.deepStrictEqual(
+          events.map(({ type }) => type),
+          ["quote_request.queued", "quote_request.failed"]
+        )
       })
-      const advancing = yield* Effect.forkChild(repeated)
-      for (let i = 0; i < 40 && advancing.pollUnsafe() === undefined; i++) yield* pass(5_000)
-      const { workspace } = yield* Fiber.join(advancing)
-      // No call lasts that long: each one tells its caller to retry, and the retry continues the advance.
-      assert.isAbove(waits, 0)
-      assert.strictEqual(workspace.clock_offset_seconds, 60)
-      assert.strictEqual(poison.tries, 5)
-      assert.strictEqual(yield* reasonOf(bad.id, {}), "internal_error")
-      assert.strictEqual((yield* read(good.id)).quote_request.status, "completed")
-      const times = (yield* feed()).map(({ occurred_at }) => occurred_at)
-      assert.deepStrictEqual(times, times.toSorted())
-    }),
-    poisoned
-  )
+    }
+  })
+
+  testInWorld("blocks its sandbox's advance until it is abandoned, and then the remaining jobs run in order", () => {
+    const { poison, poisoned } = makePoison()
+    return {
+      ...poisoned,
+      body: Effect.gen(function* () {
+        const bad = yield* start()
+        poison.id = bad.application_id
+        const good = yield* start()
+        let waits = 0
+        const repeated = Effect.retry(advance(60, { idempotency_key: "held-up" }), {
+          while: ({ retry_action }) => Effect.sync(() => retry_action === "wait" && ++waits > 0)
+        })
+        const advancing = yield* Effect.forkChild(repeated)
+        for (let i = 0; i < 40 && advancing.pollUnsafe() === undefined; i++) yield* pass(5_000)
+        const { workspace } = yield* Fiber.join(advancing)
+        // No call lasts that long: each one tells its caller to retry, and the retry continues the advance.
+        assert.isAbove(waits, 0)
+        assert.strictEqual(workspace.clock_offset_seconds, 60)
+        assert.strictEqual(poison.tries, 5)
+        assert.strictEqual(yield* reasonOf(bad.id, {}), "internal_error")
+        assert.strictEqual((yield* read(good.id)).quote_request.status, "completed")
+        const times = (yield* feed()).map(({ occurred_at }) => occurred_at)
+        assert.deepStrictEqual(times, times.toSorted())
+      })
+    }
+  })
 })
 
 describe("ordered jobs with the same due time", () => {
-  testInWorld(
-    "wait until the first job has been retried if its handler crashes",
-    Effect.gen(function* () {
-      poison.tries = 0
-      const starts = yield* Effect.forEach([1, 2, 3], () => start())
-      poison.id = starts[0]?.application_id ?? ""
-      const ended = (index: number) => reasonOf(starts[index]?.id ?? "", {})
-      yield* work
-      yield* pass(2_000)
-      assert.strictEqual(poison.tries, 1)
-      for (const index of [0, 1, 2]) assert.strictEqual(yield* ended(index), "queued")
-      poison.id = ""
-      yield* pass(31_000)
-      for (const index of [0, 1, 2]) assert.notStrictEqual(yield* ended(index), "queued")
-      const begun = (yield* feed()).filter(({ type }) => type !== "quote_request.queued")
-      const firsts = starts.map(({ id }) => begun.findIndex(({ resource }) => resource.id === id))
-      assert.deepStrictEqual(
-        firsts,
-        firsts.toSorted((one, other) => one - other)
-      )
-    }),
-    poisoned
-  )
+  testInWorld("wait until the first job has been retried if its handler crashes", () => {
+    const { poison, poisoned } = makePoison()
+    return {
+      ...poisoned,
+      body: Effect.gen(function* () {
+        const starts = yield* Effect.forEach([1, 2, 3], () => start())
+        poison.id = starts[0]?.application_id ?? ""
+        const ended = (index: number) => reasonOf(starts[index]?.id ?? "", {})
+        yield* work
+        yield* pass(2_000)
+        assert.strictEqual(poison.tries, 1)
+        for (const index of [0, 1, 2]) assert.strictEqual(yield* ended(index), "queued")
+        poison.id = ""
+        yield* pass(31_000)
+        for (const index of [0, 1, 2]) assert.notStrictEqual(yield* ended(index), "queued")
+        const begun = (yield* feed()).filter(({ type }) => type !== "quote_request.queued")
+        const firsts = starts.map(({ id }) => begun.findIndex(({ resource }) => resource.id === id))
+        assert.deepStrictEqual(
+          firsts,
+          firsts.toSorted((one, other) => one - other)
+        )
+      })
+    }
+  })
 })
 
 describe("a runner", () => {
@@ -200,30 +148,34 @@ describe("a runner", () => {
 
   testInWorld(
     "for one workspace claims only during its turn, so that concurrent advances cost no more than sequential ones",
-    Effect.gen(function* () {
-      const claimsOf = Effect.fnUntraced(function* (advances: ReadonlyArray<number>, concurrency: number) {
-        yield* Effect.forEach(Array.from({ length: 20 }), () => start({ scenario: "quotes_ready" }))
-        const before = claims.count
-        yield* Effect.forEach(advances, (seconds) => advance(seconds), { concurrency })
-        return claims.count - before
-      })
-      const inTurn = yield* claimsOf([15, 15, 15, 15], 1)
-      assert.isAbove(inTurn, 0)
-      assert.isAtMost(yield* claimsOf([15, 15, 15, 15], 4), inTurn)
-      assert.lengthOf(
-        (yield* feed()).filter(({ type }) => type === "quote_request.completed"),
-        40
-      )
-    }),
-    {
-      around: (storage) => ({
-        ...storage,
-        claim: (query: ClaimQuery) =>
-          Effect.suspend(() => {
-            claims.count++
-            return storage.claim(query)
+    () => {
+      /** How often storage was asked for work. */
+      const claims = { count: 0 }
+      return {
+        around: (storage) => ({
+          ...storage,
+          claim: (query: ClaimQuery) =>
+            Effect.suspend(() => {
+              claims.count++
+              return storage.claim(query)
+            })
+        }),
+        body: Effect.gen(function* () {
+          const claimsOf = Effect.fnUntraced(function* (advances: ReadonlyArray<number>, concurrency: number) {
+            yield* Effect.forEach(Array.from({ length: 20 }), () => start({ scenario: "quotes_ready" }))
+            const before = claims.count
+            yield* Effect.forEach(advances, (seconds) => advance(seconds), { concurrency })
+            return claims.count - before
           })
-      })
+          const inTurn = yield* claimsOf([15, 15, 15, 15], 1)
+          assert.isAbove(inTurn, 0)
+          assert.isAtMost(yield* claimsOf([15, 15, 15, 15], 4), inTurn)
+          assert.lengthOf(
+            (yield* feed()).filter(({ type }) => type === "quote_request.completed"),
+            40
+          )
+        })
+      }
     }
   )
 
@@ -241,61 +193,85 @@ describe("a runner", () => {
     })
   )
 
-  testInWorld(
-    "that is interrupted releases its jobs, and another runner continues immediately",
-    Effect.gen(function* () {
-      hurdle.first = Effect.never
-      const { id } = yield* start({}, live)
-      const brokenOff = yield* Effect.forkChild(runDue)
-      yield* TestClock.adjust(0)
-      assert.isNull(hurdle.first)
-      yield* Fiber.interrupt(brokenOff)
-      yield* runDue
-      assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
-    }),
-    { ...hurdled, carriers }
-  )
-
-  testInWorld(
-    "whose storage fails during a job continues when storage is back, not when the lease expires",
-    Effect.gen(function* () {
-      hurdle.first = Effect.suspend(() => {
-        hurdle.isAway = true
-        return away
+  testInWorld("that is interrupted releases its jobs, and another runner continues immediately", () => {
+    const { hurdle, hurdled } = makeHurdle()
+    return {
+      ...hurdled,
+      carriers,
+      body: Effect.gen(function* () {
+        hurdle.first = Effect.never
+        const { id } = yield* start({}, live)
+        const brokenOff = yield* Effect.forkChild(runDue)
+        yield* TestClock.adjust(0)
+        assert.isNull(hurdle.first)
+        yield* Fiber.interrupt(brokenOff)
+        yield* runDue
+        assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
       })
-      let id = ""
-      const lines = yield* Log.logOf(
-        Effect.gen(function* () {
-          yield* work
-          id = (yield* start({}, live)).id
-          yield* pass(5_000)
+    }
+  })
+
+  testInWorld("whose storage fails during a job continues when storage is back, not when the lease expires", () => {
+    const { hurdle, hurdled } = makeHurdle()
+    return {
+      ...hurdled,
+      carriers,
+      body: Effect.gen(function* () {
+        hurdle.first = Effect.suspend(() => {
+          hurdle.isAway = true
+          return away
         })
-      )
-      const waits = lines.filter(({ text }) => text === "Storage is unreachable; jobs wait")
-      assert.deepStrictEqual(new Set(waits.map(({ annotations }) => annotations.why)), new Set(["SQLSTATE 53100"]))
-      assert.isTrue(hurdle.isAway)
-      hurdle.isAway = false
-      yield* pass(2_000)
-      assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
-    }),
-    { ...hurdled, carriers }
-  )
+        let id = ""
+        const lines = yield* Log.logOf(
+          Effect.gen(function* () {
+            yield* work
+            id = (yield* start({}, live)).id
+            yield* pass(5_000)
+          })
+        )
+        const waits = lines.filter(({ text }) => text === "Storage is unreachable; jobs wait")
+        assert.deepStrictEqual(new Set(waits.map(({ annotations }) => annotations.why)), new Set(["SQLSTATE 53100"]))
+        assert.isTrue(hurdle.isAway)
+        hurdle.isAway = false
+        yield* pass(2_000)
+        assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
+      })
+    }
+  })
 
   testInWorld(
     "that can claim jobs but not commit, as with a full disk, retries less and less often and abandons no job",
-    Effect.gen(function* () {
-      full.refused = 0
-      const { id } = yield* start({}, live)
-      full.isFull = true
-      yield* work
-      yield* pass(60_000)
-      // At 0, 1, 3, 7, 15, 30, 45 and 60 seconds.
-      assert.strictEqual(full.refused, 8)
-      full.isFull = false
-      yield* pass(15_000)
-      assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
-    }),
-    { ...filling, carriers }
+    () => {
+      /** Whether the disk is full: existing rows can be read and leased, but nothing new can be stored. */
+      const full = { isFull: false, refused: 0 }
+      const filling = {
+        around: (storage: Storage["Service"]) => ({
+          ...storage,
+          commit: (change: Change) =>
+            Effect.suspend(() => {
+              if (!full.isFull) return storage.commit(change)
+              // Only jobs are counted, because the request log also tries to write.
+              full.refused += change.finishes.length
+              return away
+            })
+        })
+      }
+      return {
+        ...filling,
+        carriers,
+        body: Effect.gen(function* () {
+          const { id } = yield* start({}, live)
+          full.isFull = true
+          yield* work
+          yield* pass(60_000)
+          // At 0, 1, 3, 7, 15, 30, 45 and 60 seconds.
+          assert.strictEqual(full.refused, 8)
+          full.isFull = false
+          yield* pass(15_000)
+          assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
+        })
+      }
+    }
   )
 
   testInWorld(

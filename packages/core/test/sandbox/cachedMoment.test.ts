@@ -29,15 +29,18 @@ const dayAfter = (days: number): string => new Date(beginning + days * day * 1_0
 const startingIn = (days: number, changes: object = {}) =>
   start({ ...changes, application: { ...smallest.renters, effective_date: dayAfter(days) } })
 
-/** How often a workspace was read. */
-const reads = { count: 0 }
-const counting = (storage: Storage["Service"]): Storage["Service"] => ({
-  ...storage,
-  get: (key) => {
-    if (key.kind === "workspace") reads.count++
-    return storage.get(key)
-  }
-})
+const makeReads = () => {
+  /** How often a workspace was read. */
+  const reads = { count: 0 }
+  const counting = (storage: Storage["Service"]): Storage["Service"] => ({
+    ...storage,
+    get: (key) => {
+      if (key.kind === "workspace") reads.count++
+      return storage.get(key)
+    }
+  })
+  return { reads, counting }
+}
 
 describe("a start call", () => {
   testInWorld(
@@ -87,59 +90,61 @@ describe("a start call", () => {
     })
   )
 
-  testInWorld(
-    "does not read its workspace unless the workspace has changed",
-    Effect.gen(function* () {
-      const elsewhere = yield* anotherHost()
-      yield* start()
-      reads.count = 0
-      for (let i = 0; i < 3; i++) yield* start()
-      assert.strictEqual(reads.count, 0)
-      // This host knows its own changes.
-      yield* forceExpiry()
-      reads.count = 0
-      yield* start()
-      assert.strictEqual(reads.count, 0)
-      yield* elsewhere(advance(1))
-      reads.count = 0
-      yield* start()
-      assert.isAbove(reads.count, 0)
-    }),
-    { around: counting }
-  )
-})
-
-/** What happens right before each of the next commits of a start call. */
-const races: Array<Effect.Effect<unknown, unknown>> = []
-const racing = (storage: Storage["Service"]): Storage["Service"] => ({
-  ...storage,
-  commit: (change) =>
-    Effect.suspend(() => {
-      const before = change.writes.some(({ kind }) => kind === "application") ? races.shift() : undefined
-      return before === undefined
-        ? storage.commit(change)
-        : Effect.andThen(Effect.orDie(before), storage.commit(change))
-    })
+  testInWorld("does not read its workspace unless the workspace has changed", () => {
+    const { reads, counting } = makeReads()
+    return {
+      around: counting,
+      body: Effect.gen(function* () {
+        const elsewhere = yield* anotherHost()
+        yield* start()
+        reads.count = 0
+        for (let i = 0; i < 3; i++) yield* start()
+        assert.strictEqual(reads.count, 0)
+        // This host knows its own changes.
+        yield* forceExpiry()
+        reads.count = 0
+        yield* start()
+        assert.strictEqual(reads.count, 0)
+        yield* elsewhere(advance(1))
+        reads.count = 0
+        yield* start()
+        assert.isAbove(reads.count, 0)
+      })
+    }
+  })
 })
 
 describe("a start call with repeated conflicts", () => {
-  testInWorld(
-    "uses the workspace's final state, not an intermediate one",
-    Effect.gen(function* () {
-      const elsewhere = yield* anotherHost()
-      yield* start()
-      yield* advance(30 * day)
-      races.push(elsewhere(advance(1)), elsewhere(select("zero_quotes")), elsewhere(reset()))
-      const { id, created_at } = yield* start()
-      assert.deepStrictEqual(races, [])
-      assert.strictEqual(created_at, new Date(beginning).toISOString())
-      yield* advance(60)
-      const { quote_request, quotes } = yield* read(id)
-      assert.strictEqual(quote_request.status, "completed")
-      assert.isNotEmpty(quotes)
-    }),
-    { around: racing }
-  )
+  testInWorld("uses the workspace's final state, not an intermediate one", () => {
+    /** What happens right before each of the next commits of a start call. */
+    const races: Array<Effect.Effect<unknown, unknown>> = []
+    const racing = (storage: Storage["Service"]): Storage["Service"] => ({
+      ...storage,
+      commit: (change) =>
+        Effect.suspend(() => {
+          const before = change.writes.some(({ kind }) => kind === "application") ? races.shift() : undefined
+          return before === undefined
+            ? storage.commit(change)
+            : Effect.andThen(Effect.orDie(before), storage.commit(change))
+        })
+    })
+    return {
+      around: racing,
+      body: Effect.gen(function* () {
+        const elsewhere = yield* anotherHost()
+        yield* start()
+        yield* advance(30 * day)
+        races.push(elsewhere(advance(1)), elsewhere(select("zero_quotes")), elsewhere(reset()))
+        const { id, created_at } = yield* start()
+        assert.deepStrictEqual(races, [])
+        assert.strictEqual(created_at, new Date(beginning).toISOString())
+        yield* advance(60)
+        const { quote_request, quotes } = yield* read(id)
+        assert.strictEqual(quote_request.status, "completed")
+        assert.isNotEmpty(quotes)
+      })
+    }
+  })
 })
 
 describe("a live workspace", () => {
@@ -155,17 +160,19 @@ describe("a live workspace", () => {
     })
   )
 
-  testInWorld(
-    "is read from storage only once",
-    Effect.gen(function* () {
-      const { id } = yield* start({}, live)
-      reads.count = 0
-      yield* read(id, live)
-      yield* start({}, live)
-      yield* runDue
-      yield* read(id, live)
-      assert.strictEqual(reads.count, 0)
-    }),
-    { around: counting }
-  )
+  testInWorld("is read from storage only once", () => {
+    const { reads, counting } = makeReads()
+    return {
+      around: counting,
+      body: Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        reads.count = 0
+        yield* read(id, live)
+        yield* start({}, live)
+        yield* runDue
+        yield* read(id, live)
+        assert.strictEqual(reads.count, 0)
+      })
+    }
+  })
 })

@@ -101,120 +101,123 @@ describe("an abandoned advance", () => {
 
 const nothing: Effect.Effect<unknown, unknown> = Effect.void
 
-/**
- * Another host moves the clock one step after this one has read when the next job is due, but before it has moved
- * the clock.
- */
-const overtaken = {
-  other: nothing,
-  hasLooked: false,
-  moved: Deferred.makeUnsafe<void>(),
-  goesOn: Deferred.makeUnsafe<void>(),
-  /** The furthest that the clock was behind the events. */
-  late_ms: 0
-}
-
 const noneAhead: ReturnType<Storage["Service"]["claim"]> = Effect.succeed({ jobs: [], next_due_at: null, busy: true })
 
-const overtaking = (storage: Storage["Service"]): Storage["Service"] => {
-  let offsetMs = 0
-  return {
-    ...storage,
-    claim: (query) =>
-      // A host cannot be overtaken while it holds the jobs ahead.
-      query.ahead_ms !== undefined
-        ? noneAhead
-        : Effect.tap(storage.claim(query), ({ jobs, next_due_at }) => {
-            if (overtaken.hasLooked || query.workspace_id === undefined || jobs.length > 0 || next_due_at === null) {
-              return Effect.void
-            }
-            overtaken.hasLooked = true
-            return Effect.andThen(Effect.forkDetach(overtaken.other), Deferred.await(overtaken.moved))
-          }),
-    commit: (change) =>
-      Effect.suspend(() => {
-        // Read first: by the time the answer is handled, another host may have moved the clock.
-        const beforeMs = offsetMs
-        return Effect.tap(storage.commit(change), () => {
-          const movedMs = change.clock_offset_ms ?? beforeMs
-          for (const { occurred_at } of change.events) {
-            // Real time stands still.
-            overtaken.late_ms = Math.max(overtaken.late_ms, beginning + movedMs - occurred_at)
-          }
-          if (movedMs === beforeMs) return Effect.void
-          offsetMs = movedMs
-          const isFirst = Deferred.doneUnsafe(overtaken.moved, Exit.void)
-          return isFirst ? Deferred.await(overtaken.goesOn) : Deferred.succeed(overtaken.goesOn, undefined)
-        })
-      })
-  }
-}
-
 describe("an advance overtaken by another host's advance", () => {
-  testInWorld(
-    "skips no due work, and events happen when the clock reaches their time",
-    Effect.gen(function* () {
-      const elsewhere = yield* anotherHost()
-      overtaken.other = elsewhere(advance(60))
-      const { id } = yield* start({ line: "personal_auto", scenario: "quotes_ready" })
-      yield* advance(60)
-      assert.isTrue(overtaken.hasLooked)
-      assert.strictEqual((yield* read(id)).quote_request.status, "completed")
-      assert.strictEqual(overtaken.late_ms, 0)
-    }),
-    { around: overtaking }
-  )
+  testInWorld("skips no due work, and events happen when the clock reaches their time", () => {
+    /**
+     * Another host moves the clock one step after this one has read when the next job is due, but before it has moved
+     * the clock.
+     */
+    const overtaken = {
+      other: nothing,
+      hasLooked: false,
+      moved: Deferred.makeUnsafe<void>(),
+      goesOn: Deferred.makeUnsafe<void>(),
+      /** The furthest that the clock was behind the events. */
+      late_ms: 0
+    }
+    const overtaking = (storage: Storage["Service"]): Storage["Service"] => {
+      let offsetMs = 0
+      return {
+        ...storage,
+        claim: (query) =>
+          // A host cannot be overtaken while it holds the jobs ahead.
+          query.ahead_ms !== undefined
+            ? noneAhead
+            : Effect.tap(storage.claim(query), ({ jobs, next_due_at }) => {
+                if (
+                  overtaken.hasLooked ||
+                  query.workspace_id === undefined ||
+                  jobs.length > 0 ||
+                  next_due_at === null
+                ) {
+                  return Effect.void
+                }
+                overtaken.hasLooked = true
+                return Effect.andThen(Effect.forkDetach(overtaken.other), Deferred.await(overtaken.moved))
+              }),
+        commit: (change) =>
+          Effect.suspend(() => {
+            // Read first: by the time the answer is handled, another host may have moved the clock.
+            const beforeMs = offsetMs
+            return Effect.tap(storage.commit(change), () => {
+              const movedMs = change.clock_offset_ms ?? beforeMs
+              for (const { occurred_at } of change.events) {
+                // Real time stands still.
+                overtaken.late_ms = Math.max(overtaken.late_ms, beginning + movedMs - occurred_at)
+              }
+              if (movedMs === beforeMs) return Effect.void
+              offsetMs = movedMs
+              const isFirst = Deferred.doneUnsafe(overtaken.moved, Exit.void)
+              return isFirst ? Deferred.await(overtaken.goesOn) : Deferred.succeed(overtaken.goesOn, undefined)
+            })
+          })
+      }
+    }
+    return {
+      around: overtaking,
+      body: Effect.gen(function* () {
+        const elsewhere = yield* anotherHost()
+        overtaken.other = elsewhere(advance(60))
+        const { id } = yield* start({ line: "personal_auto", scenario: "quotes_ready" })
+        yield* advance(60)
+        assert.isTrue(overtaken.hasLooked)
+        assert.strictEqual((yield* read(id)).quote_request.status, "completed")
+        assert.strictEqual(overtaken.late_ms, 0)
+      })
+    }
+  })
 })
 
-/** Another host starts a request after this one has claimed jobs ahead of the clock, but before it has run them. */
-const joined = {
-  other: nothing,
-  isStarted: false,
-  /** The furthest that the clock was past an event when it was stored. */
-  late_ms: 0
-}
-
-const joining = (storage: Storage["Service"]): Storage["Service"] => {
-  let offsetMs = 0
-  return {
-    ...storage,
-    claim: (query) =>
-      Effect.tap(storage.claim(query), ({ jobs: [first] }) => {
-        // The other request's first job is due a second after its start, before the jobs claimed here.
-        const startsDueAt = beginning + offsetMs + 1_000
-        const isAhead = query.ahead_ms !== undefined && first !== undefined && first.due_at > startsDueAt
-        if (joined.isStarted || !isAhead) return Effect.void
-        joined.isStarted = true
-        return Effect.ignore(joined.other)
-      }),
-    commit: (change) =>
-      Effect.map(storage.commit(change), () => {
-        const beforeMs = offsetMs
-        offsetMs = change.clock_offset_ms ?? offsetMs
-        for (const { occurred_at } of change.events) {
-          // Real time stands still. The clock moves with the change, so it must not have been past an event before.
-          joined.late_ms = Math.max(joined.late_ms, beginning + beforeMs - occurred_at)
-        }
-      })
-  }
-}
-
 describe("an advance that runs jobs ahead of the clock", () => {
-  testInWorld(
-    "does not overtake a request that another host starts in the meantime",
-    Effect.gen(function* () {
-      const elsewhere = yield* anotherHost()
-      joined.other = elsewhere(start({ line: "personal_auto", scenario: "quotes_ready" }))
-      const { id } = yield* start({ line: "personal_auto", scenario: "quotes_ready" })
-      yield* advance(60)
-      assert.isTrue(joined.isStarted)
-      assert.strictEqual((yield* read(id)).quote_request.status, "completed")
-      assert.lengthOf(
-        (yield* feed()).filter(({ type }) => type === "quote_request.completed"),
-        2
-      )
-      assert.strictEqual(joined.late_ms, 0)
-    }),
-    { around: joining }
-  )
+  testInWorld("does not overtake a request that another host starts in the meantime", () => {
+    /** Another host starts a request after this one has claimed jobs ahead of the clock, but before it has run them. */
+    const joined = {
+      other: nothing,
+      isStarted: false,
+      /** The furthest that the clock was past an event when it was stored. */
+      late_ms: 0
+    }
+    const joining = (storage: Storage["Service"]): Storage["Service"] => {
+      let offsetMs = 0
+      return {
+        ...storage,
+        claim: (query) =>
+          Effect.tap(storage.claim(query), ({ jobs: [first] }) => {
+            // The other request's first job is due a second after its start, before the jobs claimed here.
+            const startsDueAt = beginning + offsetMs + 1_000
+            const isAhead = query.ahead_ms !== undefined && first !== undefined && first.due_at > startsDueAt
+            if (joined.isStarted || !isAhead) return Effect.void
+            joined.isStarted = true
+            return Effect.ignore(joined.other)
+          }),
+        commit: (change) =>
+          Effect.map(storage.commit(change), () => {
+            const beforeMs = offsetMs
+            offsetMs = change.clock_offset_ms ?? offsetMs
+            for (const { occurred_at } of change.events) {
+              // Real time stands still. The clock moves with the change, so it must not have been past an event before.
+              joined.late_ms = Math.max(joined.late_ms, beginning + beforeMs - occurred_at)
+            }
+          })
+      }
+    }
+    return {
+      around: joining,
+      body: Effect.gen(function* () {
+        const elsewhere = yield* anotherHost()
+        joined.other = elsewhere(start({ line: "personal_auto", scenario: "quotes_ready" }))
+        const { id } = yield* start({ line: "personal_auto", scenario: "quotes_ready" })
+        yield* advance(60)
+        assert.isTrue(joined.isStarted)
+        assert.strictEqual((yield* read(id)).quote_request.status, "completed")
+        assert.lengthOf(
+          (yield* feed()).filter(({ type }) => type === "quote_request.completed"),
+          2
+        )
+        assert.strictEqual(joined.late_ms, 0)
+      })
+    }
+  })
 })

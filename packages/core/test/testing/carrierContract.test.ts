@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto"
+import { createHmac, randomUUID } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { HttpClient, HttpClientError, HttpClientRequest } from "effect/http"
@@ -151,7 +151,6 @@ describe("the carrier contract", () => {
   const forgery = "refuses callbacks that are not genuine"
   const callback = "reads a genuine callback"
 
-  let count = 0
   const mutants: ReadonlyArray<readonly [string, Partial<CarrierAdapter>, string, RegExp]> = [
     [
       "declares a URL as a host",
@@ -198,7 +197,7 @@ describe("the carrier contract", () => {
     ],
     [
       "makes a new quote for each ask",
-      { ask: () => Effect.sync(() => Reply.pending(`Q-${count++}`, { poll_after_ms: 1 })) },
+      { ask: () => Effect.sync(() => Reply.pending(`Q-${randomUUID()}`, { poll_after_ms: 1 })) },
       repeats,
       /different answers/
     ],
@@ -210,7 +209,7 @@ describe("the carrier contract", () => {
     ],
     [
       "invents a key",
-      { ask: () => safely(Effect.as(post({ key: `${count++}` }), Reply.decline("carrier_notice"))) },
+      { ask: () => safely(Effect.as(post({ key: randomUUID() }), Reply.decline("carrier_notice"))) },
       repeats,
       /No request carries the idempotency_key/
     ],

@@ -12,7 +12,7 @@ import * as Endpoint from "../../src/webhooks/records/Endpoint.ts"
 import { createUnfinished } from "../../src/webhooks/records/EventSubscription.ts"
 import { SubscriptionId, WorkspaceId } from "../../src/wire/Ids.ts"
 import { pass, start, work } from "../quoting/support.ts"
-import { answered, confirmed, create, health, kept, log, sendTest, testWebhooks } from "./support.ts"
+import { answered, confirmed, create, health, kept, log, sendTest, testScripted, testWebhooks } from "./support.ts"
 
 const live = { environment: "live" } as const
 
@@ -144,60 +144,65 @@ describe("attempt results for one endpoint that arrive concurrently", () => {
 })
 
 describe("the endpoint's record for a result", () => {
-  const reads = { count: 0 }
-  const counting = (storage: StorageService): StorageService => ({
-    ...storage,
-    get: (key) => {
-      if (key.kind === "endpoint_health") reads.count++
-      return storage.get(key)
+  const makeReads = () => {
+    const reads = { count: 0 }
+    const counting = (storage: StorageService): StorageService => ({
+      ...storage,
+      get: (key) => {
+        if (key.kind === "endpoint_health") reads.count++
+        return storage.get(key)
+      }
+    })
+    return { reads, counting }
+  }
+
+  testScripted("is read again only after another process has written to it", () => {
+    const { reads, counting } = makeReads()
+    return {
+      around: counting,
+      body: () =>
+        Effect.gen(function* () {
+          const { id } = yield* create({}, live)
+          yield* work
+          const deliverOne = Effect.andThen(start({}, live), pass(1_000))
+          for (let i = 0; i < 8; i++) yield* deliverOne
+          reads.count = 0
+          for (let i = 0; i < 3; i++) yield* deliverOne
+          assert.strictEqual(reads.count, 0)
+          // A test is recorded in the health of its endpoint.
+          yield* sendTest(id, live)
+          reads.count = 0
+          yield* pass(1_000)
+          assert.isAbove(reads.count, 0)
+          yield* deliverOne
+          const all = yield* log(id, live)
+          assert.deepStrictEqual(
+            all.map(({ status, attempts }) => [status, attempts.length]),
+            Array.from({ length: 13 }, () => ["succeeded", 1])
+          )
+          assert.strictEqual((yield* health(id, live)).last_attempt?.attempted_at, all[0]?.attempts[0]?.attempted_at)
+        })
     }
   })
 
-  testWebhooks(
-    "is read again only after another process has written to it",
-    () =>
-      Effect.gen(function* () {
-        const { id } = yield* create({}, live)
-        yield* work
-        const deliverOne = Effect.andThen(start({}, live), pass(1_000))
-        for (let i = 0; i < 8; i++) yield* deliverOne
-        reads.count = 0
-        for (let i = 0; i < 3; i++) yield* deliverOne
-        assert.strictEqual(reads.count, 0)
-        // A test is recorded in the health of its endpoint.
-        yield* sendTest(id, live)
-        reads.count = 0
-        yield* pass(1_000)
-        assert.isAbove(reads.count, 0)
-        yield* deliverOne
-        const all = yield* log(id, live)
-        assert.deepStrictEqual(
-          all.map(({ status, attempts }) => [status, attempts.length]),
-          Array.from({ length: 13 }, () => ["succeeded", 1])
-        )
-        assert.strictEqual((yield* health(id, live)).last_attempt?.attempted_at, all[0]?.attempts[0]?.attempted_at)
-      }),
-    {},
-    { around: counting }
-  )
-
-  testWebhooks(
-    "in a sandbox is read each time, because a reset restarts its health",
-    () =>
-      Effect.gen(function* () {
-        const { id } = yield* create()
-        yield* work
-        for (let i = 0; i < 10; i++) {
-          reads.count = 0
-          yield* start()
-          yield* pass(1_000)
-          assert.strictEqual(reads.count, 1)
-        }
-        assert.lengthOf(yield* log(id), 10)
-      }),
-    {},
-    { around: counting }
-  )
+  testScripted("in a sandbox is read each time, because a reset restarts its health", () => {
+    const { reads, counting } = makeReads()
+    return {
+      around: counting,
+      body: () =>
+        Effect.gen(function* () {
+          const { id } = yield* create()
+          yield* work
+          for (let i = 0; i < 10; i++) {
+            reads.count = 0
+            yield* start()
+            yield* pass(1_000)
+            assert.strictEqual(reads.count, 1)
+          }
+          assert.lengthOf(yield* log(id), 10)
+        })
+    }
+  })
 
   testWebhooks(
     "is reloaded if another host has disabled the subscription during the attempt, so that no retry follows",

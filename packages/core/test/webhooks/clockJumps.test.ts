@@ -1,7 +1,8 @@
-import { assert, describe } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { advance, type InWorld, pass, runDue, start, work } from "../quoting/support.ts"
-import { answered, confirmed, create, health, list, log, type Script, testWebhooks } from "./support.ts"
+import { TestClock } from "effect/testing"
+import { advance, beginning, type InWorld, pass, runDue, start, work, world } from "../quoting/support.ts"
+import { answered, confirmed, create, endpoints, health, list, log, type Script } from "./support.ts"
 
 const hourS = 3_600
 const dayS = 86_400
@@ -63,24 +64,22 @@ const scripts: { readonly [name: string]: () => Script } = {
   "confirms late attempts": () => patient("quote.created")
 }
 
-for (const [name, script] of Object.entries(scripts)) {
-  describe(`an endpoint that ${name}`, () => {
-    let smallSteps: unknown
-    testWebhooks(
-      "gets the expected deliveries in small clock steps",
-      () =>
-        Effect.gen(function* () {
-          smallSteps = yield* week(inSteps)
-        }),
-      script()
-    )
-    testWebhooks(
-      "gets the same deliveries in one jump of the clock",
-      () =>
-        Effect.gen(function* () {
-          assert.deepStrictEqual(yield* week(inOneJump), smallSteps)
-        }),
-      { ...script(), send_takes_ms: () => 3 }
-    )
-  })
+/** A week in a world of its own, with a new endpoint. */
+const weekWith = (script: Script, pass: Days) => {
+  const webhooks = endpoints(script)
+  return Effect.andThen(TestClock.setTime(beginning), week(pass)).pipe(
+    Effect.scoped,
+    Effect.provide(world({ webhooks: webhooks.layer }))
+  )
 }
+
+describe("an endpoint's deliveries in one jump of the clock", () => {
+  for (const [name, script] of Object.entries(scripts)) {
+    it.effect(`are the same as in small steps if the endpoint ${name}`, () =>
+      Effect.gen(function* () {
+        const smallSteps = yield* weekWith(script(), inSteps)
+        assert.deepStrictEqual(yield* weekWith({ ...script(), send_takes_ms: () => 3 }, inOneJump), smallSteps)
+      })
+    )
+  }
+})

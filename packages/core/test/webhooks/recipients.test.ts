@@ -2,46 +2,9 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Storage } from "../../src/storage/Storage.ts"
 import { anotherHost, feed, start } from "../quoting/support.ts"
-import { create, disable, log, only, testWebhooks, update } from "./support.ts"
+import { create, disable, log, only, testScripted, testWebhooks, update } from "./support.ts"
 
 const otherUrl = "https://hooks.acme.dev/other"
-
-/** The reads of recipients. */
-const reads: Array<string> = []
-const readingOf = (storage: Storage["Service"]): Storage["Service"] => ({
-  ...storage,
-  get: (key) => {
-    if (key.kind === "recipients") reads.push(key.kind)
-    return storage.get(key)
-  },
-  page: (query) => {
-    if (query.kind === "subscription") reads.push(query.kind)
-    return storage.page(query)
-  }
-})
-
-/** The outcomes of commits. */
-const outcomes: Array<string> = []
-const watching = (storage: Storage["Service"]): Storage["Service"] => ({
-  ...storage,
-  commit: (change) =>
-    storage.commit(change).pipe(
-      Effect.tapError(({ _tag }) => Effect.sync(() => outcomes.push(_tag))),
-      Effect.tap(() => Effect.sync(() => outcomes.push("stored")))
-    )
-})
-
-/** How many of the next commits have a subscription changed right before them. */
-const races = { left: 0, before: Effect.void as Effect.Effect<unknown> }
-const racing = (storage: Storage["Service"]): Storage["Service"] => ({
-  ...storage,
-  commit: (change) =>
-    Effect.suspend(() => {
-      if (races.left === 0 || change.events.length === 0) return storage.commit(change)
-      races.left--
-      return Effect.andThen(races.before, storage.commit(change))
-    })
-})
 
 describe("an event", () => {
   testWebhooks(
@@ -72,65 +35,99 @@ describe("an event", () => {
       })
   )
 
-  testWebhooks(
-    "is stored without reading the recipients once they are cached, until they change",
-    () =>
-      Effect.gen(function* () {
-        const { id } = yield* create()
-        yield* start()
-        reads.length = 0
-        for (let i = 0; i < 3; i++) yield* start()
-        assert.deepStrictEqual(reads, [])
-        yield* update(id, { url: otherUrl })
-        yield* start()
-        assert.include(reads, "recipients")
-        reads.length = 0
-        yield* start()
-        assert.deepStrictEqual(reads, [])
-        assert.lengthOf(yield* log(id), 6)
-      }),
-    {},
-    { around: readingOf }
-  )
-
-  testWebhooks(
-    "is committed immediately if this host has changed the recipients itself",
-    () =>
-      Effect.gen(function* () {
-        const { id } = yield* create()
-        yield* start()
-        for (const event_types of [["quote.created"], ["quote_request.queued"]]) {
-          yield* update(id, { event_types })
-          outcomes.length = 0
+  testScripted("reads no recipients once they are cached, until they change", () => {
+    /** The reads of recipients. */
+    const reads: Array<string> = []
+    const readingOf = (storage: Storage["Service"]): Storage["Service"] => ({
+      ...storage,
+      get: (key) => {
+        if (key.kind === "recipients") reads.push(key.kind)
+        return storage.get(key)
+      },
+      page: (query) => {
+        if (query.kind === "subscription") reads.push(query.kind)
+        return storage.page(query)
+      }
+    })
+    return {
+      around: readingOf,
+      body: () =>
+        Effect.gen(function* () {
+          const { id } = yield* create()
           yield* start()
-          assert.deepStrictEqual(outcomes, ["stored"])
-        }
-        assert.lengthOf(yield* log(id), 2)
-      }),
-    {},
-    { around: watching }
-  )
-
-  testWebhooks(
-    "is delivered to its recipients however often they change in the meantime",
-    ({ layer }) =>
-      Effect.gen(function* () {
-        const elsewhere = yield* anotherHost({ webhooks: layer })
-        const { id } = yield* create()
-        yield* start()
-        let turn = 0
-        races.before = Effect.suspend(() =>
-          elsewhere(update(id, { event_types: turn++ % 2 === 0 ? ["quote.created"] : ["quote_request.queued"] }))
-        ).pipe(Effect.orDie)
-        for (const times of [1, 2, 9]) {
-          races.left = times
+          reads.length = 0
+          for (let i = 0; i < 3; i++) yield* start()
+          assert.deepStrictEqual(reads, [])
+          yield* update(id, { url: otherUrl })
           yield* start()
-          assert.strictEqual(races.left, 0)
-        }
-        // The first event, and the last, which arrived after delivery was turned on again.
-        assert.lengthOf(yield* log(id), 2)
-      }),
-    {},
-    { around: racing }
-  )
+          assert.include(reads, "recipients")
+          reads.length = 0
+          yield* start()
+          assert.deepStrictEqual(reads, [])
+          assert.lengthOf(yield* log(id), 6)
+        })
+    }
+  })
+
+  testScripted("is committed immediately if this host has changed the recipients itself", () => {
+    /** The outcomes of commits. */
+    const outcomes: Array<string> = []
+    const watching = (storage: Storage["Service"]): Storage["Service"] => ({
+      ...storage,
+      commit: (change) =>
+        storage.commit(change).pipe(
+          Effect.tapError(({ _tag }) => Effect.sync(() => outcomes.push(_tag))),
+          Effect.tap(() => Effect.sync(() => outcomes.push("stored")))
+        )
+    })
+    return {
+      around: watching,
+      body: () =>
+        Effect.gen(function* () {
+          const { id } = yield* create()
+          yield* start()
+          for (const event_types of [["quote.created"], ["quote_request.queued"]]) {
+            yield* update(id, { event_types })
+            outcomes.length = 0
+            yield* start()
+            assert.deepStrictEqual(outcomes, ["stored"])
+          }
+          assert.lengthOf(yield* log(id), 2)
+        })
+    }
+  })
+
+  testScripted("is delivered to its recipients however often they change in the meantime", () => {
+    /** How many of the next commits have a subscription changed right before them. */
+    const races = { left: 0, before: Effect.void as Effect.Effect<unknown> }
+    const racing = (storage: Storage["Service"]): Storage["Service"] => ({
+      ...storage,
+      commit: (change) =>
+        Effect.suspend(() => {
+          if (races.left === 0 || change.events.length === 0) return storage.commit(change)
+          races.left--
+          return Effect.andThen(races.before, storage.commit(change))
+        })
+    })
+    return {
+      around: racing,
+      body: ({ layer }) =>
+        Effect.gen(function* () {
+          const elsewhere = yield* anotherHost({ webhooks: layer })
+          const { id } = yield* create()
+          yield* start()
+          let turn = 0
+          races.before = Effect.suspend(() =>
+            elsewhere(update(id, { event_types: turn++ % 2 === 0 ? ["quote.created"] : ["quote_request.queued"] }))
+          ).pipe(Effect.orDie)
+          for (const times of [1, 2, 9]) {
+            races.left = times
+            yield* start()
+            assert.strictEqual(races.left, 0)
+          }
+          // The first event, and the last, which arrived after delivery was turned on again.
+          assert.lengthOf(yield* log(id), 2)
+        })
+    }
+  })
 })
