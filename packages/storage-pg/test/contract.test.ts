@@ -7,7 +7,7 @@ layer(storage)("the PostgreSQL storage", (it) => {
   for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
 })
 
-layer(TwoHosts.layer)("the storage contract for two hosts", (it) => {
+layer(TwoHosts.layer)("the PostgreSQL storage, used by two hosts", (it) => {
   for (const { name, run } of StorageContract.twoHostsCases) {
     it.effect(name, () => onEmpty(Effect.flatMap(TwoHosts, ([one, other]) => run(one, other))))
   }

@@ -31,7 +31,7 @@ layer(storage, { timeout: 120_000 })("a PostgreSQL storage in a folder", (it) =>
 })
 
 // Only one process can open a folder, so two hosts in it share the storage.
-layer(storage, { timeout: 120_000 })("a PostgreSQL storage in a folder, for two hosts", (it) => {
+layer(storage, { timeout: 120_000 })("a PostgreSQL storage in a folder, used by two hosts", (it) => {
   for (const { name, run } of StorageContract.twoHostsCases) {
     it.effect(name, () =>
       Effect.andThen(
