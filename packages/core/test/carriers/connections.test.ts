@@ -105,7 +105,7 @@ describe("testing a connection", () => {
   testInWorld("passes the values to the carrier, and keeps the result until other values are set", () => {
     const tested: Array<unknown> = []
     const testConnection = (values: unknown, environment: unknown) =>
-      Effect.sync(() => void tested.push(values, environment)).pipe(Effect.as({ ok: true }))
+      Effect.sync(() => void tested.push(values, environment)).pipe(Effect.as({ ok: true as const }))
     return {
       ...carriers(appointing({ testConnection })),
       body: Effect.gen(function* () {
