@@ -63,7 +63,7 @@ const asking = (name: string, questions: ReadonlyArray<Omit<Question, "state">>)
   call: ({ round }) => {
     const told = (words: string, isError: boolean) => Effect.succeed({ content: Json.encode([text(words)]), isError })
     if (round === undefined) return told("No form can be shown.", true)
-    const asked = questions.findIndex(({ name }) => Equal.equals(round.state, { asked: name }))
+    const asked = questions.findIndex((candidate) => Equal.equals(round.state, { asked: candidate.name }))
     const next = questions[round.answer?.action === "accept" ? asked + 1 : Math.max(asked, 0)]
     return next === undefined ? told("state-ok", false) : Effect.succeed({ ...next, state: { asked: next.name } })
   }

@@ -109,7 +109,7 @@ const strikeAll = async (round: Round, { ends_at, say }: Playing, service: Servi
   const long: Array<Promise<void>> = []
   const strike = async ({ faults, seed }: Cycle, place: number) => {
     const began = Date.now()
-    const all = faults.map(({ name, strike }, nth) => inTime(name, strike(service, Chance.make(seed + nth))))
+    const all = faults.map(({ name, strike: hit }, nth) => inTime(name, hit(service, Chance.make(seed + nth))))
     for (const one of await Promise.allSettled(all)) {
       const told = one.status === "fulfilled" ? one.value : `failed: ${one.reason}`
       if (one.status === "rejected") failed.push(`In cycle ${place + 1}: ${one.reason} ${one.reason?.cause ?? ""}`)

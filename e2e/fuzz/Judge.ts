@@ -100,7 +100,7 @@ const wrongEnvelope = ({ status, headers, text }: Answered, baseUrl: string): Re
   // The message may name fields, and a caller can choose the names of unknown fields, but it must not repeat values.
   const named = (error.field_errors ?? []).map(({ path }) => `"${path}"`)
   const shown = [
-    named.reduce((text, name) => text.replaceAll(name, "a field"), error.message),
+    named.reduce((message, name) => message.replaceAll(name, "a field"), error.message),
     ...(error.field_errors ?? []).flatMap((one) => [one.message, ...(one.allowed_values ?? [])])
   ]
   return [

@@ -23,7 +23,7 @@ export const make = (root: string): Copy => {
     cwd: root,
     encoding: "utf8"
   })
-  for (const path of listed.split("\0").filter((path) => path !== "")) {
+  for (const path of listed.split("\0").filter((file) => file !== "")) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     cpSync(join(root, path), join(folder, path))
   }

@@ -35,7 +35,7 @@ export const requests = 4
 export const stories: Finder = { seeds: 200 }
 
 /** The tests of a file whose names end with this text: one, or one for each line or environment. */
-export const test = (test: string, name: string): Finder => ({ test, name })
+export const test = (file: string, name: string): Finder => ({ test: file, name })
 
 /** The mutants of one package, given paths below its `src`. */
 export const inPackage =

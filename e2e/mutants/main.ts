@@ -41,15 +41,15 @@ const rowOf = ({ mutant, outcome, seconds }: Tried): ReadonlyArray<string> => [
 ]
 
 /** Works through the mutants that no other worker has taken yet. */
-const work = async (left: Array<Mutant>, tried: Array<Tried>) => {
+const work = async (queue: Array<Mutant>, done: Array<Tried>) => {
   const copy = Copy.make(root)
   process.once("exit", copy.remove)
-  for (let mutant = left.shift(); mutant !== undefined; mutant = left.shift()) {
+  for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
     const { found_by } = mutant
     const began = performance.now()
     const outcome = await copy.broken(mutant, () => find(copy.folder, found_by))
     const one = { mutant, outcome, seconds: (performance.now() - began) / 1_000 }
-    tried.push(one)
+    done.push(one)
     console.log(`| ${rowOf(one).join(" | ")} |`)
   }
 }

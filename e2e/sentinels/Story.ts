@@ -98,8 +98,8 @@ export const carriers = (base_url: string) => {
       connection,
       handoff_hosts: ["acme.example"],
       http: { base_url, auth },
-      ask: async ({ facts, http }) => {
-        const answer = await http.post("/quotes", { json: facts.applicant })
+      ask: async ({ facts: asked, http }) => {
+        const answer = await http.post("/quotes", { json: asked.applicant })
         const { number } = await answer.json(Schema.Struct({ number: Schema.String }))
         const handoff_url = `https://acme.example/offers/${number}`
         return Reply.offers([{ offer_ref: number, premium: Money.cents(12_000), term_months: 12, handoff_url }])
@@ -112,8 +112,8 @@ export const carriers = (base_url: string) => {
       lines,
       connection,
       http: { base_url, auth },
-      ask: ({ facts }) => {
-        throw new Error(`No offer for ${JSON.stringify(facts)} with ${credential}`)
+      ask: ({ facts: asked }) => {
+        throw new Error(`No offer for ${JSON.stringify(asked)} with ${credential}`)
       }
     })
   ]
@@ -228,21 +228,21 @@ const makeCaller = (seen: Seen, baseUrl: string, key: string) => {
     return { status: response.status, headers: [...response.headers].flat().join("\n"), text: await response.text() }
   }
   const shown = async (...args: Parameters<typeof send>) => {
-    const { headers, status, text } = await send(...args)
-    seen.note(status < 400 ? "responses" : "refusals", text)
+    const { headers, status, text: body } = await send(...args)
+    seen.note(status < 400 ? "responses" : "refusals", body)
     seen.note("headers of responses", headers)
-    seen.note("URLs in responses", ...(text.match(/https?:\/\/[^"\s]+/g) ?? []))
-    return text
+    seen.note("URLs in responses", ...(body.match(/https?:\/\/[^"\s]+/g) ?? []))
+    return body
   }
   const tool = async (name: string, args: object) => {
     const message = { jsonrpc: "2.0", id: ++calls, method: "tools/call", params: { name, arguments: args } }
-    const { text } = await send("POST", "/v1/mcp", message, { accept: "application/json, text/event-stream" })
-    seen.note("MCP responses", text)
+    const { text: page } = await send("POST", "/v1/mcp", message, { accept: "application/json, text/event-stream" })
+    seen.note("MCP responses", page)
   }
   return { shown, secretly: send, tool }
 }
 
-const parsed = (text: string) => JSON.parse(text)
+const parsed = (json: string) => JSON.parse(json)
 
 const keysOf = Effect.gen(function* () {
   const access = yield* Access.Access
@@ -293,9 +293,9 @@ const misuse = async (caller: ReturnType<typeof makeCaller>, secrets: ReadonlyAr
 export const play = Effect.fnUntraced(function* (seen: Seen, receiverUrl: string, sealKey: string) {
   const { base_url } = yield* Http.Host
   address.base_url = base_url
-  const { organization_id, live, platform, server, widget } = yield* keysOf
+  const { organization_id, live, platform, server: serverKey, widget } = yield* keysOf
   const metrics = yield* Metrics.serve({ port: 0 })
-  const caller = makeCaller(seen, base_url, server)
+  const caller = makeCaller(seen, base_url, serverKey)
   const { shown, secretly, tool } = caller
   const start = (request_key: string) => ({
     line: "renters",
@@ -328,7 +328,7 @@ export const play = Effect.fnUntraced(function* (seen: Seen, receiverUrl: string
       await shown("GET", `/v1/quote-requests/${own.id}`, undefined, { authorization: `Bearer ${key}` })
     }
     await misuse(caller, [
-      server,
+      serverKey,
       platform,
       widget,
       live,
@@ -351,5 +351,5 @@ export const play = Effect.fnUntraced(function* (seen: Seen, receiverUrl: string
   yield* (yield* Erasures.Erasures).erase({ quote_request_id: secrets.erased }, { by: "a ticket" })
   for (const { attributes, id } of yield* Metric.snapshot)
     seen.note("metric labels", `${id} ${JSON.stringify(attributes ?? {})}`)
-  return { organization_id, server, platform, widget, live, ...secrets }
+  return { organization_id, server: serverKey, platform, widget, live, ...secrets }
 })

@@ -127,7 +127,7 @@ const ofAccepted = (name: WorkspaceName, { requests }: Reading, ledger: Ledger.L
   )
   const found = lost.map(({ id }) => `${id} was accepted and is lost`)
   if (wasReset(ledger, name)) return found
-  for (const [request, all] of Map.groupBy(accepted, ({ request }) => request)) {
+  for (const [request, all] of Map.groupBy(accepted, ({ request: entry }) => entry)) {
     const own = new Set(all.map(({ id }) => id))
     if (own.size > 1) found.push(`The start call of request ${request} was accepted as ${[...own].join(" and ")}`)
   }

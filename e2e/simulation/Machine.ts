@@ -120,8 +120,8 @@ export const make = (chance: Chance, startsAt: number): Machine => {
       kill: () => {
         isAlive = false
       },
-      afterSteps: (steps, then) => {
-        waiting = { steps, then }
+      afterSteps: (count, then) => {
+        waiting = { steps: count, then }
       },
       stepped: () => {
         if (waiting === null || --waiting.steps > 0) return

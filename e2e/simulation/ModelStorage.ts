@@ -41,11 +41,11 @@ export interface Copyable {
 
 const byId = (one: { readonly id: string }, other: { readonly id: string }) => (one.id < other.id ? -1 : 1)
 
-const workspaceOf = ({ workspaces }: State, id: Ids.WorkspaceId): Workspace => {
-  const found = workspaces.get(id)
+const workspaceOf = ({ workspaces: known }: State, id: Ids.WorkspaceId): Workspace => {
+  const found = known.get(id)
   if (found !== undefined) return found
   const made = { id, records: new Map(), events: [], last_number: 0, erased_through: 0, clock_offset_ms: 0 }
-  workspaces.set(id, made)
+  known.set(id, made)
   return made
 }
 

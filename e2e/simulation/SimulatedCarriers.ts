@@ -179,41 +179,41 @@ export const make = (
     }
 
     /** Sends callbacks as often as the behavior says. A carrier repeats a callback that nobody accepted. */
-    const callBack = (request: number, ref: string, ask: Carrier.CarrierAsk) => {
+    const callBack = (request: number, ref: string, asked: Carrier.CarrierAsk) => {
       const behaviour = behaviourOf(request)
       if (behaviour.answer === "hangs" || behaviour.answer === "throws") return
       for (let time = 1; time <= behaviour.times; time++) {
         machine.later(behaviour.takes_ms * time, null, () => {
-          const again = { ...ask, attempt: 2, now: machine.now() }
+          const again = { ...asked, attempt: 2, now: machine.now() }
           send(id, callbackOf(ref, Effect.runSync(replyOf(behaviour, again, request, story.seed))))
         })
       }
     }
 
-    const answerOf = (ask: Carrier.CarrierAsk, request: number): Effect.Effect<Carrier.CarrierReply> => {
+    const answerOf = (asked: Carrier.CarrierAsk, request: number): Effect.Effect<Carrier.CarrierReply> => {
       const { mode } = termsOf[id]
       const behaviour = behaviourOf(request)
-      if (mode === "sync" || behaviour.answer === "is busy") return replyOf(behaviour, ask, request, story.seed)
+      if (mode === "sync" || behaviour.answer === "is busy") return replyOf(behaviour, asked, request, story.seed)
       const ref = `${request} at ${id}`
-      numbers.set(ref, ask.idempotency_key)
+      numbers.set(ref, asked.idempotency_key)
       if (mode === "callback") {
-        callBack(request, ref, ask)
+        callBack(request, ref, asked)
         return Effect.succeed({ kind: "pending", ref, poll_after_ms: null })
       }
-      if (id === "naic:90006" && behaviour.times > 1) callBack(request, ref, ask)
+      if (id === "naic:90006" && behaviour.times > 1) callBack(request, ref, asked)
       return Effect.succeed({ kind: "pending", ref, poll_after_ms: 1_000 })
     }
 
-    const ask = Effect.fnUntraced(function* (ask: Carrier.CarrierAsk) {
-      const request = requestOf(ask)
+    const ask = Effect.fnUntraced(function* (asked: Carrier.CarrierAsk) {
+      const request = requestOf(asked)
       const behaviour = behaviourOf(request)
       const seen: Ledger.Ask = {
         ...Ledger.momentOf(machine),
         carrier_id: id,
         request,
-        key: ask.idempotency_key,
-        line: `${ask.environment} ${ask.line}`,
-        attempt: ask.attempt,
+        key: asked.idempotency_key,
+        line: `${asked.environment} ${asked.line}`,
+        attempt: asked.attempt,
         was_refused: false,
         hangs: behaviour.answer === "hangs",
         ended_at: null
@@ -227,15 +227,15 @@ export const make = (
       ledger.reached.add(`carrier: ${behaviour.answer}`).add(`mode: ${carrierModes[id]}`)
       const answering = Effect.gen(function* () {
         yield* Effect.sleep(behaviour.takes_ms)
-        seen.was_refused = behaviour.answer === "is busy" && ask.attempt === 1
-        return yield* answerOf(ask, request)
+        seen.was_refused = behaviour.answer === "is busy" && asked.attempt === 1
+        return yield* answerOf(asked, request)
       })
       // A host that aborts a call closes its connection.
       return yield* Effect.ensuring(answering, Effect.sync(end))
     })
 
-    const poll = Effect.fnUntraced(function* (ask: Carrier.CarrierAsk, ref: string) {
-      const request = requestOf(ask)
+    const poll = Effect.fnUntraced(function* (asked: Carrier.CarrierAsk, ref: string) {
+      const request = requestOf(asked)
       const behaviour = behaviourOf(request)
       const nth = (polls.get(ref) ?? 0) + 1
       polls.set(ref, nth)
@@ -244,11 +244,11 @@ export const make = (
         const pending: Carrier.CarrierReply = { kind: "pending", ref, poll_after_ms: 2_000 }
         return pending
       }
-      return yield* replyOf(behaviour, { ...ask, attempt: 2 }, request, story.seed)
+      return yield* replyOf(behaviour, { ...asked, attempt: 2 }, request, story.seed)
     })
 
-    const refresh = Effect.fnUntraced(function* (ask: Carrier.CarrierAsk) {
-      const request = requestOf(ask)
+    const refresh = Effect.fnUntraced(function* (asked: Carrier.CarrierAsk) {
+      const request = requestOf(asked)
       const now = yield* Clock.currentTimeMillis
       const changed = offer(request, { premium: { amount_minor: 20_000 + request, currency: "USD" } })
       const found: ReadonlyArray<Carrier.CarrierRefresh> = [

@@ -34,8 +34,8 @@ const statesOf = ({
         onSome: ({ carriers, status, status_details: { reason } }) => [
           [id, "request", `${status} ${reason}`],
           ...carriers.map(
-            ({ carrier, outcome, reason }) =>
-              [`${id} ${carrier.name}`, "result", reason === null ? outcome : `${outcome} ${reason}`] as const
+            ({ carrier, outcome, reason: why }) =>
+              [`${id} ${carrier.name}`, "result", why === null ? outcome : `${outcome} ${why}`] as const
           )
         ]
       })

@@ -35,12 +35,14 @@ const report = (story: Story, findings: ReadonlyArray<string>, newGround: Ground
   console.log(`\nSeed ${story.seed} fails:\n${findings.map((finding) => `  ${finding}`).join("\n")}`)
   const [first = ""] = findings
   const kindOf = (finding: string) => finding.replaceAll(/[a-z]+_[0-9a-z]{26}|\d+/g, "…")
-  const smaller = shrink(story, (story) =>
-    play(story, newGround(story.seed), States.watched).findings.some((finding) => kindOf(finding) === kindOf(first))
+  const smaller = shrink(story, (candidate) =>
+    play(candidate, newGround(candidate.seed), States.watched).findings.some(
+      (finding) => kindOf(finding) === kindOf(first)
+    )
   )
   if (onPglite) {
-    const { findings } = play(story, inMemory(story.seed), States.watched)
-    console.log(`In memory: ${findings.length === 0 ? "nothing fails" : findings.join("; ")}`)
+    const { findings: found } = play(story, inMemory(story.seed), States.watched)
+    console.log(`In memory: ${found.length === 0 ? "nothing fails" : found.join("; ")}`)
   }
   console.log(`The smallest story that fails like this:\n${linesOf(smaller).join("\n")}`)
   console.log(

@@ -80,7 +80,7 @@ const isOpenToOwner = (path: string): boolean =>
 
 /** Makes a temporary folder that the user that runs PostgreSQL can enter. Root's temporary folder may be private. */
 export const temporaryFolder = (): string => {
-  const parent = [tmpdir(), "/tmp", "/var/tmp"].find((folder) => isOpenToOwner(folder))
+  const parent = [tmpdir(), "/tmp", "/var/tmp"].find((path) => isOpenToOwner(path))
   if (parent === undefined) {
     throw new Error(
       "PostgreSQL cannot run: the user postgres can enter no temporary folder. Set TMPDIR to one that it can."

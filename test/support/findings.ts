@@ -11,7 +11,7 @@ export interface Finding {
 export const holds = (findings: Iterable<Finding>): void => {
   const all = [...findings]
   assert.isAbove(all.length, 0, "The rule has looked at nothing")
-  const wrong = all.filter((finding) => finding.wrong !== null).map(({ at, wrong }) => `${at}: ${wrong}`)
+  const wrong = all.filter((one) => one.wrong !== null).map(({ at, wrong: what }) => `${at}: ${what}`)
   assert.deepStrictEqual(wrong, [])
 }
 

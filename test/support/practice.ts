@@ -108,7 +108,7 @@ export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "
     ({ close }) => close()
   )
   const adapter = adapterAt(carrier.url, terms)
-  const scope = closing.adopt(Scope.makeUnsafe(), (scope) => Effect.runPromise(Scope.close(scope, Exit.void)))
+  const scope = closing.adopt(Scope.makeUnsafe(), (opened) => Effect.runPromise(Scope.close(opened, Exit.void)))
   const client = await Effect.runPromise(Scope.provide(transports[transport], scope))
   const storage = await Effect.runPromise(Effect.scoped(Effect.provide(Storage.Storage, MemoryStorage.layer)))
   const warnings: Array<Warning> = []

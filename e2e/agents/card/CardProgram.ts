@@ -43,7 +43,7 @@ const make = Effect.gen(function* () {
   const [base_url] = base_urls
   const [browser, served] = yield* Effect.all(
     [
-      Effect.acquireRelease(Effect.promise(startBrowser), (browser) => Effect.promise(() => browser.close())),
+      Effect.acquireRelease(Effect.promise(startBrowser), (started) => Effect.promise(() => started.close())),
       Effect.acquireRelease(Effect.promise(serveProgram), ({ close }) => Effect.sync(close))
     ],
     { concurrency: 2 }
@@ -74,11 +74,13 @@ const make = Effect.gen(function* () {
         })
       ),
     call: (name, args) =>
-      Effect.promise(() => page.evaluate(({ args, name }) => globalThis.program.call(name, args), { name, args })),
+      Effect.promise(() =>
+        page.evaluate(({ args: sent, name: tool }) => globalThis.program.call(tool, sent), { name, args })
+      ),
     // As text, because the result type is nested too deeply for the browser driver.
     send: (result) =>
       Effect.promise(() => page.evaluate((text) => globalThis.program.send(JSON.parse(text)), JSON.stringify(result))),
-    change: (context) => Effect.promise(() => page.evaluate((context) => globalThis.program.change(context), context)),
+    change: (next) => Effect.promise(() => page.evaluate((changed) => globalThis.program.change(changed), next)),
     cancel: Effect.promise(() => page.evaluate(() => globalThis.program.cancel())),
     opened: Effect.promise(async () => {
       await page.waitForFunction(() => globalThis.program.opened().length > 0)

@@ -49,11 +49,11 @@ const connected = async ({ endpoint, key }: Showing): Promise<Client> => {
   return made
 }
 
-const pageOf = async (client: Client, tool: string) => {
-  const listed = (await client.listTools()).tools.find(({ name }) => name === tool)
+const pageOf = async (caller: Client, tool: string) => {
+  const listed = (await caller.listTools()).tools.find(({ name }) => name === tool)
   const uri = listed === undefined ? undefined : getToolUiResourceUri(listed)
   if (uri === undefined) throw new Error(`${tool} has no page`)
-  const [content] = (await client.readResource({ uri })).contents
+  const [content] = (await caller.readResource({ uri })).contents
   if (content === undefined || !("text" in content)) throw new Error(`${uri} is no text`)
   const meta: { readonly ui?: McpUiResourceMeta } = content._meta ?? {}
   return { html: content.text, meta: meta.ui ?? {} }

@@ -7,8 +7,8 @@ const known = { name: "Acme Mutual", lines: { renters: { states: ["NY"] } }, htt
 export const failing = defineCarrier({
   ...known,
   id: "naic:77777",
-  ask: async ({ http }) => {
-    await http.post("/quotes", { json: {} })
+  ask: async ({ http: client }) => {
+    await client.post("/quotes", { json: {} })
     return Reply.decline("prior_claims")
   }
 })
@@ -17,8 +17,8 @@ export const failing = defineCarrier({
 export const hasty = defineCarrier({
   ...known,
   id: "naic:66666",
-  ask: ({ http }) => {
-    void http.post("/quotes", { json: {} }).catch(() => {})
+  ask: ({ http: client }) => {
+    void client.post("/quotes", { json: {} }).catch(() => {})
     throw new Error("unexpected")
   }
 })

@@ -23,11 +23,11 @@ export const unknownKey = (environment: Caller.Environment) =>
 export const server = (listener: RequestListener, port = 0) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const server = createServer(listener)
-      await new Promise<void>((listening) => server.listen(port, "127.0.0.1", listening))
-      const bound = server.address()
+      const listening = createServer(listener)
+      await new Promise<void>((resolve) => void listening.listen(port, "127.0.0.1", resolve))
+      const bound = listening.address()
       const address = `http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`
-      const close = () => new Promise<void>((closed) => void server.close(() => closed()).closeAllConnections())
+      const close = () => new Promise<void>((closed) => void listening.close(() => closed()).closeAllConnections())
       return { address, close }
     }),
     ({ close }) => Effect.promise(close)

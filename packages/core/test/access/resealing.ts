@@ -35,7 +35,7 @@ export const writing = (storage: Storage["Service"]): Storage["Service"] => ({
 })
 
 /** Rotates the seal keys. */
-export const rotate: Effect.Effect<SealRotation, unknown, SealedRows> = SealedRows.use(({ rotate }) => rotate())
+export const rotate: Effect.Effect<SealRotation, unknown, SealedRows> = SealedRows.use((rows) => rows.rotate())
 
 /** A record without the values that only memory keeps with it. */
 const plain = (record: Change.StoredRecord): Change.StoredRecord => ({
@@ -100,7 +100,7 @@ export const visible = Effect.gen(function* () {
   const { quote_requests } = yield* list({ limit: 100 })
   const requests = yield* Effect.forEach(quote_requests, ({ id }) => read(id), atOnce)
   const quotes = yield* Effect.forEach(
-    requests.flatMap(({ quotes }) => quotes),
+    requests.flatMap((request) => request.quotes),
     ({ id, version }) => Effect.forEach([...Array(version).keys()], (index) => getQuote(id, index + 1)),
     atOnce
   )

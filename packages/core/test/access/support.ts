@@ -49,7 +49,7 @@ interface HostOptions {
 
 /** A host, and how it is stopped. */
 export const host = Effect.fnUntraced(function* (storage: Storage["Service"], options: HostOptions = {}) {
-  const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
+  const scope = yield* Effect.acquireRelease(Scope.make(), (opened) => Scope.close(opened, Exit.void))
   const { limits = standardLimits, ahead_ms = 0 } = options
   const clock = yield* Clock.Clock
   const skewed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>

@@ -21,8 +21,11 @@ export type Script = (
   count: number
 ) => Response | Effect.Effect<Response> | { readonly code: string } | "silence"
 
-export const json = (value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}) =>
-  new Response(JSON.stringify(value), { status, headers: { "content-type": "application/json", ...headers } })
+export const json = (value: unknown, statusCode = 200, headers: Readonly<Record<string, string>> = {}) =>
+  new Response(JSON.stringify(value), {
+    status: statusCode,
+    headers: { "content-type": "application/json", ...headers }
+  })
 
 const answer = (
   script: Script,
@@ -58,8 +61,8 @@ export const make = (script: Script) => {
 }
 
 /** An answer without a body, which is read immediately. */
-export const status = (status: number, headers: Readonly<Record<string, string>> = {}) =>
-  new Response(null, { status, headers })
+export const status = (code: number, headers: Readonly<Record<string, string>> = {}) =>
+  new Response(null, { status: code, headers })
 
 /** The first request that the carrier got. */
 export const firstOf = (requests: ReadonlyArray<Got>): Got => {

@@ -31,13 +31,15 @@ export const refusal = <A, R>(
 ): Effect.Effect<ApiError, A, R> => Effect.flip(Effect.catchTag(call, "StorageUnavailable", (lost) => Effect.die(lost)))
 
 export const set = (values: unknown, changes: object = {}) =>
-  Effect.flatMap(place, (place) =>
-    Effect.flatMap(Connections, (connections) => connections.set({ ...place, values, ...changes }))
+  Effect.flatMap(place, (at) =>
+    Effect.flatMap(Connections, (connections) => connections.set({ ...at, values, ...changes }))
   )
-export const remove = Effect.flatMap(place, (place) => Effect.flatMap(Connections, ({ remove }) => remove(place)))
-export const test = Effect.flatMap(place, (place) => Effect.flatMap(Connections, ({ test }) => test(place)))
+export const remove = Effect.flatMap(place, (at) =>
+  Effect.flatMap(Connections, (connections) => connections.remove(at))
+)
+export const test = Effect.flatMap(place, (at) => Effect.flatMap(Connections, (connections) => connections.test(at)))
 export const list = Effect.flatMap(place, ({ organization_id }) =>
-  Effect.flatMap(Connections, ({ list }) => list(organization_id))
+  Effect.flatMap(Connections, (connections) => connections.list(organization_id))
 )
 
 /** Runs a body, and returns everything that it logs, one string per line. */

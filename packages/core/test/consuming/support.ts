@@ -20,8 +20,8 @@ export const organizationId = (place: number) => OrganizationId.make(`org_${body
 export const eventId = (place: number) => EventId.make(`evt_${body(place)}`)
 
 /** Runs a test on a storage backend in memory. */
-export const test = (name: string, body: Effect.Effect<void, unknown, Storage | Scope.Scope>) =>
-  it.effect(name, () => Effect.scoped(Effect.provide(body, MemoryStorage.layer)))
+export const test = (name: string, run: Effect.Effect<void, unknown, Storage | Scope.Scope>) =>
+  it.effect(name, () => Effect.scoped(Effect.provide(run, MemoryStorage.layer)))
 
 /** Creates an organization. Its sandbox is workspace `2 * place`, its live workspace the next one. */
 export const organization = Effect.fnUntraced(function* (place: number) {
@@ -39,12 +39,12 @@ export const organization = Effect.fnUntraced(function* (place: number) {
 /** Commits events with these places to the feed of a workspace. */
 export const emit = Effect.fnUntraced(function* (
   workspace: number,
-  places: ReadonlyArray<number>,
+  numbers: ReadonlyArray<number>,
   { type = "quote.created", environment = "sandbox" }: { type?: Event.EventType; environment?: Environment } = {}
 ) {
   const storage = yield* Storage
   const at = yield* Clock.currentTimeMillis
-  const events = places.map((place) =>
+  const events = numbers.map((place) =>
     Event.record({
       id: eventId(place),
       type,

@@ -29,7 +29,7 @@ export const without = (value: Json, ...names: ReadonlyArray<string>): Json =>
 
 /** A standard line, by name. */
 export const lineNamed = (name: StandardLineName): Line => {
-  const line = standardLines.find((line) => line.name === name)
+  const line = standardLines.find((standard) => standard.name === name)
   return line ?? assert.fail(name)
 }
 

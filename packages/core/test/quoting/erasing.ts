@@ -47,7 +47,13 @@ export const storedTexts = Effect.fnUntraced(function* (workspace_id: WorkspaceI
             const opened = kind.sealed ? yield* openRecord(seal, workspace_id, found.value) : found
             texts.push(
               JSON.stringify(
-                Option.map(opened, ({ body, id, kind, labels, parent }) => [kind, id, parent, labels, body])
+                Option.map(opened, ({ body, id: recordId, kind: recordKind, labels, parent }) => [
+                  recordKind,
+                  recordId,
+                  parent,
+                  labels,
+                  body
+                ])
               )
             )
           }

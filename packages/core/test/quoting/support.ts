@@ -209,7 +209,7 @@ export const outcomes = (id: string) =>
 /** A second core on the same storage, like another host. Calls to it run there. */
 export const anotherHost = Effect.fnUntraced(function* (options: WorldOptions = {}) {
   const storage = yield* Storage
-  const { keys } = yield* World
+  const { keys: worldKeys } = yield* World
   const services = yield* Layer.build(
     Layer.fresh(World.layer(Layer.succeed(Storage, storage), { cryptography: NodeCrypto.layer, ...options }))
   )
@@ -217,11 +217,11 @@ export const anotherHost = Effect.fnUntraced(function* (options: WorldOptions = 
     const there = Context.get(services, World)
     const asHere: World["Service"] = {
       ...there,
-      call: (operation, input, options = {}) =>
+      call: (operation, input, callOptions = {}) =>
         there.call(operation, input, {
-          key: keys[options.environment ?? "sandbox"].server,
+          key: worldKeys[callOptions.environment ?? "sandbox"].server,
           ...(operation.idempotent && { idempotency_key: `elsewhere-${++keysElsewhere}` }),
-          ...options
+          ...callOptions
         })
     }
     return Effect.provide(call, Context.add(services, World, asHere))

@@ -198,9 +198,9 @@ const table = (
     if (domain.kind === "text") return fc.record({ values: of({}), otherwise: value })
     if (domain.kind === "values") {
       const values = fc.array(value, { minLength: domain.all.length, maxLength: domain.all.length })
-      return fc.tuple(values, forgotten).map(([values, isForgotten]) => ({
+      return fc.tuple(values, forgotten).map(([drawn, isForgotten]) => ({
         values: Object.fromEntries(
-          domain.all.map((key, index) => [String(key), values[index]]).slice(isForgotten ? 1 : 0)
+          domain.all.map((key, index) => [String(key), drawn[index]]).slice(isForgotten ? 1 : 0)
         )
       }))
     }
@@ -228,7 +228,7 @@ const table = (
 export const plans = (line: StandardLineName): fc.Arbitrary<object> => {
   const rating = ratings.get(line)
   if (rating === undefined) throw new Error(`${line} has no rating`)
-  const { driver, policy, subject } = rating.variables
+  const { driver: driverVariables, policy, subject } = rating.variables
   const selected = Object.entries({ ...policy, ...subject })
   const factors = fc.tuple(
     ...selected.map(([name, variable], index) =>
@@ -240,7 +240,7 @@ export const plans = (line: StandardLineName): fc.Arbitrary<object> => {
     )
   )
   const means = fc
-    .tuple(...Object.entries(driver).map(([name, variable]) => table(name, variable, factor)))
+    .tuple(...Object.entries(driverVariables).map(([name, variable]) => table(name, variable, factor)))
     .map((tables) => ({
       name: "drivers",
       mean_of_drivers: { factors: tables.map((made, index) => ({ name: `factor_${index}`, ...made })) }
@@ -258,28 +258,41 @@ export const plans = (line: StandardLineName): fc.Arbitrary<object> => {
       in_full: of(undefined, 0.93),
       underwriting: of([], [{ reason: "carrier_notice", when: [{ by: "billing_preference", is: ["pay_in_full"] }] }])
     })
-    .map(({ bases, factors, in_full, maximum_cents, mean, minimum_cents, months, rounding, states, underwriting }) => ({
-      format: "quotewire-rate-plan/1",
-      carrier: { id: "naic:00000", name: "Made Up" },
-      line,
-      product: "Made up",
-      reviewed_on: today,
-      states,
-      rounding,
-      base_cents: Object.fromEntries(rating.covers.map((cover, index) => [cover, { cents: bases[index] }])),
-      factors: Object.keys(driver).length === 0 ? factors : [mean, ...factors],
-      minimum_cents,
-      ...(maximum_cents !== undefined && { maximum_cents }),
-      terms: {
+    .map(
+      ({
+        bases,
+        factors: drawnFactors,
+        in_full,
+        maximum_cents,
+        mean,
+        minimum_cents,
         months,
-        valid_days: 30,
-        first_start_days: 1,
-        last_start_days: 60,
-        ...(in_full !== undefined && { pay_in_full_factor: in_full })
-      },
-      underwriting,
-      conditions: ["Made up."]
-    }))
+        rounding,
+        states,
+        underwriting
+      }) => ({
+        format: "quotewire-rate-plan/1",
+        carrier: { id: "naic:00000", name: "Made Up" },
+        line,
+        product: "Made up",
+        reviewed_on: today,
+        states,
+        rounding,
+        base_cents: Object.fromEntries(rating.covers.map((cover, index) => [cover, { cents: bases[index] }])),
+        factors: Object.keys(driverVariables).length === 0 ? drawnFactors : [mean, ...drawnFactors],
+        minimum_cents,
+        ...(maximum_cents !== undefined && { maximum_cents }),
+        terms: {
+          months,
+          valid_days: 30,
+          first_start_days: 1,
+          last_start_days: 60,
+          ...(in_full !== undefined && { pay_in_full_factor: in_full })
+        },
+        underwriting,
+        conditions: ["Made up."]
+      })
+    )
 }
 
 /** An application of each line in a state, for examples. */

@@ -69,11 +69,11 @@ const load = Effect.fnUntraced(function* (
 ) {
   let seconds = 0
   const givenUp: Array<ReturnType<typeof advance>> = []
-  const lane = Effect.fnUntraced(function* (lane: number) {
+  const lane = Effect.fnUntraced(function* (number: number) {
     for (let nth = 0; nth < 6; nth++) {
-      yield* call(startNth(10 * lane + nth))
+      yield* call(startNth(10 * number + nth))
       const step = 1 + Math.floor(chance() * 30)
-      const advancing = advance(step, { idempotency_key: `advance-${lane}-${nth}` })
+      const advancing = advance(step, { idempotency_key: `advance-${number}-${nth}` })
       if (chance() < 0.2) {
         givenUp.push(advancing)
         const [first, other] = hosts

@@ -112,7 +112,8 @@ export const begin = Effect.fnUntraced(function* (strike: Strike, { open, ...opt
   const own = Context.get(services, World)
   const serving = World.of({
     ...own,
-    call: (operation, input, options = {}) => own.call(operation, input, { key: keys.sandbox.server, ...options })
+    call: (operation, input, callOptions = {}) =>
+      own.call(operation, input, { key: keys.sandbox.server, ...callOptions })
   })
   isReady = true
   const host: Host = {
@@ -128,9 +129,9 @@ export const begin = Effect.fnUntraced(function* (strike: Strike, { open, ...opt
 
 /** Calls hosts in turn until one answers, as the guide tells callers to. Restarts dead hosts. */
 export const callerOf = (hosts: Array<Host>, strike: Strike, options: HostOptions) => {
-  let turn = 0
+  let calls = 0
   const next = Effect.suspend(() => {
-    const place = turn++ % hosts.length
+    const place = calls++ % hosts.length
     const host = hosts[place]
     if (host !== undefined && !host.isDead()) return Effect.succeed(host)
     return Effect.tap(begin(strike, options), (begun) => Effect.sync(() => hosts.splice(place, 1, begun)))

@@ -153,7 +153,7 @@ export const kinds: { readonly [name: string]: (id: string, ms: number) => RealC
 /** Connects the callbacks of carriers to the service of the world. */
 export const connected = (carriers: ReadonlyArray<RealCarrier>) =>
   Effect.map(Asking, (service) => {
-    for (const carrier of carriers) carrier.connect(service)
+    for (const simulated of carriers) simulated.connect(service)
   })
 
 /** Advances the clock while real time passes, and retries the call as long as the response is `wait`. */

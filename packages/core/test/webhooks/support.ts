@@ -44,10 +44,10 @@ export const endpoints = (script: Script = {}) => {
   const lookedUp: Array<string> = []
   const underWay = new Map<string, number>()
   const most = new Map<string, number>()
-  const count = (url: string, by: number) => {
-    const now = (underWay.get(url) ?? 0) + by
-    underWay.set(url, now)
-    most.set(url, Math.max(now, most.get(url) ?? 0))
+  const count = (to: string, by: number) => {
+    const now = (underWay.get(to) ?? 0) + by
+    underWay.set(to, now)
+    most.set(to, Math.max(now, most.get(to) ?? 0))
   }
   const after = <A>(takesMs: number, answer: () => A) =>
     takesMs === 0 ? Effect.sync(answer) : Effect.delay(Effect.sync(answer), takesMs)
@@ -61,10 +61,10 @@ export const endpoints = (script: Script = {}) => {
           return script.send?.(request, nth) ?? confirmed
         })
       }),
-    lookUp: (url) =>
+    lookUp: (to) =>
       Effect.suspend(() => {
-        const nth = lookedUp.push(url)
-        return after(script.look_up_takes_ms?.(nth) ?? 0, () => script.lookUp?.(url, nth) ?? "public")
+        const nth = lookedUp.push(to)
+        return after(script.look_up_takes_ms?.(nth) ?? 0, () => script.lookUp?.(to, nth) ?? "public")
       })
   })
   return {
@@ -72,7 +72,7 @@ export const endpoints = (script: Script = {}) => {
     sent,
     lookedUp,
     /** The largest number of concurrent POSTs to a url. */
-    most: (url: string) => most.get(url) ?? 0
+    most: (to: string) => most.get(to) ?? 0
   }
 }
 

@@ -25,8 +25,8 @@ export const open = (port: number) =>
       })
       socket.on("error", (error) => resume(Effect.die(error)))
       const settled = (isDone: () => boolean) =>
-        Effect.callback<string>((resume) => {
-          const look = () => (isDone() ? resume(Effect.succeed(text)) : undefined)
+        Effect.callback<string>((settle) => {
+          const look = () => (isDone() ? settle(Effect.succeed(text)) : undefined)
           socket.on("data", look).on("close", look)
           look()
         })

@@ -115,10 +115,14 @@ const make = (options: AgentsOptions) =>
       }
       const route = routes.find((one) => one.method === method && one.path === path)
       return (route === undefined ? Effect.fail(ApiError.make("not_found")) : route.handle(incoming)).pipe(
-        Effect.flatMap(({ body, headers, status, stream }) =>
+        Effect.flatMap(({ body: answer, headers: answerHeaders, status, stream }) =>
           stream === undefined
-            ? Effect.succeed({ status, headers, body: body === null ? null : JSON.parse(String(body)) })
-            : Effect.map(eventsIn(stream, events), (body) => ({ status, headers, body }))
+            ? Effect.succeed({
+                status,
+                headers: answerHeaders,
+                body: answer === null ? null : JSON.parse(String(answer))
+              })
+            : Effect.map(eventsIn(stream, events), (eventsOf) => ({ status, headers: answerHeaders, body: eventsOf }))
         ),
         Effect.catch((error) => Effect.succeed({ status: error.status, headers: {}, body: { error: error._tag } })),
         Effect.provideService(Access.KeylessWorkspace, options.keyless === false ? null : keyless),

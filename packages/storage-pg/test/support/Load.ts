@@ -32,7 +32,7 @@ export class Load {
       while (!this.isOver) {
         const before = this.accepted.get(writer) ?? 0
         const found = yield* storage.get({ workspace_id, kind: "idempotency_record", id: `${writer}` })
-        const version = Option.match(found, { onNone: () => 0, onSome: ({ version }) => version })
+        const version = Option.match(found, { onNone: () => 0, onSome: ({ version: stored }) => stored })
         assert.isAtLeast(version, before, "a read is older than what was accepted before it")
         yield* pause
       }

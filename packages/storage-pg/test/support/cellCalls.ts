@@ -50,8 +50,8 @@ export const losable = (storage: Port) => {
   }
   return {
     port,
-    set: (lost: boolean) => {
-      isLost = lost
+    set: (next: boolean) => {
+      isLost = next
     }
   }
 }

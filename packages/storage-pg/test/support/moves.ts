@@ -89,7 +89,7 @@ export type StepName = PgCells.MoveProgress["step"]
 
 /** Moves a cell, and stops after a step like a killed process. */
 export const moveUntil = Effect.fnUntraced(function* ({ cells }: MovableCell, last: StepName) {
-  const onProgress = ({ step }: PgCells.MoveProgress) => (step === last ? Effect.interrupt : Effect.void)
+  const onProgress = ({ step: reached }: PgCells.MoveProgress) => (reached === last ? Effect.interrupt : Effect.void)
   assert.isTrue(Exit.hasInterrupts(yield* Effect.exit(PgCells.move(cells, "home", { onProgress }))), last)
 })
 

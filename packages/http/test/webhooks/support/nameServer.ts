@@ -14,8 +14,10 @@ export interface Record {
   readonly name?: string
 }
 
-export const a = (...addresses: ReadonlyArray<string>) => addresses.map((data): Record => ({ type: "A", data }))
-export const aaaa = (...addresses: ReadonlyArray<string>) => addresses.map((data): Record => ({ type: "AAAA", data }))
+export const a = (...addresses: ReadonlyArray<string>) =>
+  addresses.map((address): Record => ({ type: "A", data: address }))
+export const aaaa = (...addresses: ReadonlyArray<string>) =>
+  addresses.map((address): Record => ({ type: "AAAA", data: address }))
 
 /** Responds to a query for a name. */
 export type Zone = (name: string, type: "A" | "AAAA") => Reply
@@ -37,10 +39,10 @@ const nameBytes = (name: string): Buffer =>
     Buffer.from([0])
   ])
 
-const data = ({ type, data }: Record): Buffer => {
-  if (type === "CNAME") return nameBytes(data)
-  if (type === "A") return Buffer.from(data.split(".").map(Number))
-  const [head = "", tail] = data.split("::")
+const data = ({ type, data: content }: Record): Buffer => {
+  if (type === "CNAME") return nameBytes(content)
+  if (type === "A") return Buffer.from(content.split(".").map(Number))
+  const [head = "", tail] = content.split("::")
   const segments = (text: string) => (text === "" ? [] : text.split(":").map((segment) => Number.parseInt(segment, 16)))
   const [front, back] = [segments(head), segments(tail ?? "")]
   const all = [...front, ...Array.from({ length: 8 - front.length - back.length }, () => 0), ...back]
