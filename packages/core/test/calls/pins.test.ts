@@ -183,33 +183,36 @@ describe("a pin that storage cannot read or write", () => {
   const down = Effect.fail(new StorageUnavailable({ retry_after_seconds: 3 }))
   const isPin = ({ kind }: Pick<RecordKey, "kind">) => kind === "pin"
 
-  testInWorld("causes a 503 if it cannot be read, and is stored by a later request if it could not be stored at first", () => {
-    const outage = { reads: false, writes: false }
-    const around = (storage: Storage["Service"]): Storage["Service"] => ({
-      ...storage,
-      get: (key) => (outage.reads && isPin(key) ? down : storage.get(key)),
-      commit: (change) => (outage.writes && change.writes.some(isPin) ? down : storage.commit(change))
-    })
-    return {
-      around,
-      served: two,
-      body: Effect.gen(function* () {
-        outage.reads = true
-        assert.strictEqual(yield* ask(), "service_unavailable null")
-        assert.strictEqual(yield* ask({ revision: { header: older } }), `ok ${older}`)
-        outage.reads = false
-        outage.writes = true
-        assert.strictEqual(yield* ask(), `ok ${newer}`)
-        assert.isNull(yield* stored())
-        outage.writes = false
-        assert.strictEqual(yield* ask(), `ok ${newer}`)
-        assert.strictEqual(yield* stored(), newer)
-        // The pin is cached now, so storage does not matter.
-        outage.reads = true
-        assert.strictEqual(yield* ask(), `ok ${newer}`)
+  testInWorld(
+    "causes a 503 if it cannot be read, and is stored by a later request if it could not be stored at first",
+    () => {
+      const outage = { reads: false, writes: false }
+      const around = (storage: Storage["Service"]): Storage["Service"] => ({
+        ...storage,
+        get: (key) => (outage.reads && isPin(key) ? down : storage.get(key)),
+        commit: (change) => (outage.writes && change.writes.some(isPin) ? down : storage.commit(change))
       })
+      return {
+        around,
+        served: two,
+        body: Effect.gen(function* () {
+          outage.reads = true
+          assert.strictEqual(yield* ask(), "service_unavailable null")
+          assert.strictEqual(yield* ask({ revision: { header: older } }), `ok ${older}`)
+          outage.reads = false
+          outage.writes = true
+          assert.strictEqual(yield* ask(), `ok ${newer}`)
+          assert.isNull(yield* stored())
+          outage.writes = false
+          assert.strictEqual(yield* ask(), `ok ${newer}`)
+          assert.strictEqual(yield* stored(), newer)
+          // The pin is cached now, so storage does not matter.
+          outage.reads = true
+          assert.strictEqual(yield* ask(), `ok ${newer}`)
+        })
+      }
     }
-  })
+  )
 })
 
 describe("the first webhook event", () => {

@@ -16,7 +16,7 @@ const reasonOf = (id: string, options: object) =>
   Effect.map(read(id, options), ({ quote_request }) => quote_request.status_details.reason)
 
 describe("a job whose handler crashes", () => {
-  testInWorld("is retried, and abandoned after five attempts: only its request fails", () => {
+  testInWorld("is retried, and abandoned after five attempts, so that only its request fails", () => {
     const { poison, poisoned } = makePoison()
     return {
       ...poisoned,

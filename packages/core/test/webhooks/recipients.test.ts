@@ -35,7 +35,7 @@ describe("an event", () => {
       })
   )
 
-  testScripted("reads no recipients once they are cached, until they change", () => {
+  testScripted("is stored without reading the recipients once they are cached, until they change", () => {
     /** The reads of recipients. */
     const reads: Array<string> = []
     const readingOf = (storage: Storage["Service"]): Storage["Service"] => ({
