@@ -58,7 +58,7 @@ const decrypt = (key: KeyObject, purpose: string, sealed: string): string | null
 const keyObjects = new WeakMap<Uint8Array, KeyObject>()
 
 /**
- * HMAC with cached key objects. Creating the key object of a key takes several times as long as signing a short string.
+ * HMAC with cached key objects. Creating a key object takes several times as long as signing a short string.
  */
 const hmac = (hash: Digest.Algorithm["name"], key: Uint8Array, data: Uint8Array): Uint8Array => {
   const keyObject = keyObjects.get(key) ?? createSecretKey(key)

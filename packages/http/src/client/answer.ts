@@ -35,7 +35,7 @@ export const read = async (response: Response, host: string): Promise<Answer> =>
   if (!isObject(value)) throw unexpected(response, host, "JSON that is not from this API")
   const answered = response.headers.get("service-version")
   if (answered === null) throw unexpected(response, host, "JSON without a Service-Version, so it is not from this API")
-  // A retry of an old call returns the original response, in the revision of that time.
+  // A retry of an old call returns the original response, in the revision that was current then.
   if (answered !== revision && !response.headers.has("idempotent-replayed")) {
     throw unexpected(response, host, `revision ${shortened(answered)} instead of ${revision}`)
   }

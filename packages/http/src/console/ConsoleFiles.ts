@@ -8,9 +8,9 @@ export interface ConsoleFiles {
 export const fileNames = ["console.js", "console.css"] as const
 export type FileName = (typeof fileNames)[number]
 
-/** The folder of these files. Its path is the same relative to the sources and to the build. */
+/** The folder with these files. Its path is the same relative to the sources and to the build. */
 const folderInPackage = (): URL => {
-  // Bundlers look for the file that `new URL("…", import.meta.url)` names. Next's fails because this is a folder.
+  // Not a literal, because bundlers resolve `new URL("…", import.meta.url)` to a file. Next's bundler fails on a folder.
   const path = ["..", "..", "dist", "console", ""].join("/")
   return new URL(path, import.meta.url)
 }

@@ -24,7 +24,7 @@ export interface Host {
 }
 
 /**
- * `GET /console` and every path below it: a single-page application that shows what the path names.
+ * `GET /console` and every path below it: a single-page application, in which the path selects the view.
  *
  * The page loads its files only from this host, and calls the API with a key, like every other client.
  */

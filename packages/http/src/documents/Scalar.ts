@@ -43,7 +43,7 @@ if (key?.startsWith("sandbox_")) {
 
 /**
  * The content security policy of the reference page: its script may run and may call its own host. Nothing else is
- * allowed, so requests to other hosts fail, even those that no Scalar setting turns off.
+ * allowed, so requests to other hosts fail, even those that no Scalar setting can turn off.
  */
 export const policy = [
   "default-src 'none'",

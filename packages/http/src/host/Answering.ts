@@ -46,7 +46,7 @@ export interface Answering<R> {
   readonly notFound: (path: string) => FoundRoute<R>
   /** Responds to a preflight from an allowed origin; null for any other request. */
   readonly preflight: (method: string, path: string, header: Header) => Answer.Answer | null
-  /** Begins an exchange: assigns its request ID and the headers that every response to it has. */
+  /** Begins an exchange: assigns its request ID and the headers that its response must have. */
   readonly begin: (route: FoundRoute<R>["value"], path: string, header: Header) => Exchange
   /**
    * Runs a route and reports its outcome to `onEnd`. Returns a function that interrupts the route, or null if the route

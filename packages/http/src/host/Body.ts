@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { Read } from "./Route.ts"
 
 /*
- * Receives request bodies: how large one may be, and how much memory all bodies that are still arriving may take.
+ * Receives request bodies. Limits the size of each body, and the memory for all bodies that are still arriving.
  * Platform-specific code reads their bytes.
  */
 

@@ -2,15 +2,15 @@ import * as Answer from "./Answer.ts"
 import type { Paths } from "./Paths.ts"
 import type { Header, Route } from "./Route.ts"
 
-/** The origins whose web pages may call. Browsers send an origin; other programs do not. */
+/** The origins whose web pages may send requests. Browsers send an origin; other programs do not. */
 export interface Origins {
   /** Origins such as `https://agent.example`. */
   readonly allowed: ReadonlyArray<string>
-  /** Whether pages from this machine may call, from any port. For sandboxes on the loopback address. */
+  /** Whether pages served by this machine, on any port, may send requests. For sandboxes on the loopback address. */
   readonly loopback: boolean
 }
 
-/** Whether a page from this origin may call. */
+/** Whether a page from this origin may send requests. */
 export const isAllowed = ({ allowed, loopback }: Origins, origin: string): boolean =>
   allowed.includes(origin) || (loopback && isLoopback(origin))
 

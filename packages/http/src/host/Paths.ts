@@ -1,7 +1,7 @@
 import { Result } from "effect"
 
 /*
- * Request paths: where a path is below the path that the host is mounted at, and which route it matches.
+ * Locates request paths below the path that the host is mounted at, and finds their routes.
  */
 
 /** A request's target, relative to the path that the host is mounted at. */
@@ -48,7 +48,7 @@ const withoutOrigin = (url: string): string => {
 /** The target of a request that is not below the base path. No route matches it. */
 export const elsewhere: Target = { path: "", query: "", mount_path: "" }
 
-/** The rule for a base path, as the second half of a sentence. The sentence begins with the setting's name. */
+/** The rule for a base path. It completes an error message that begins with the setting's name. */
 const basePathRule =
   "must be a path that begins with /, without a query, fragment or empty segments, and with percent signs written as %25"
 

@@ -53,7 +53,7 @@ export const cachedTransports = (route: string): ((incoming: Incoming) => Finish
   }
 }
 
-/** Creates a reader for headers in an object. Repeated headers are joined with commas, so their value is not valid. */
+/** Creates a reader for headers in an object. A header whose value is a list counts as not sent. */
 export const headerIn =
   (headers: Headers): Header =>
   (name) => {
@@ -107,7 +107,7 @@ const isTrusted = (trusted: TrustedProxies, address: string, hop: number): boole
   return trusted.networks.some((network) => IpNetwork.contains(network, ip))
 }
 
-/** The value of `for` in one element of a Forwarded header (RFC 7239). */
+/** The `for` value in one element of a Forwarded header (RFC 7239). */
 const forOf = (element: string): string => /(?:^|;)\s*for=("?)([^";]*)\1\s*(?:;|$)/i.exec(element)?.[2] ?? ""
 
 /** The IP address in a header entry, without port and brackets. */

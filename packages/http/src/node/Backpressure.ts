@@ -27,7 +27,7 @@ const maxInFlight = 4
 /** How many waiting requests start in one turn of the event loop, across all connections. */
 const maxStartedInTurn = 4
 
-/** A connection with this many unread responses is closed. */
+/** A connection with this many requests whose responses are unsent or unread is closed. */
 const maxUnanswered = 32
 
 /** The memory that a waiting request takes in `node:http`, including its garbage, in bytes. */
@@ -67,7 +67,7 @@ interface Connection<P extends PipelinedRequest> {
   isHeld: boolean
   /** Records that the caller has read a response. One function listens to all responses of the connection. */
   readonly onRead: (this: ServerResponse) => void
-  /** Called when every request that has fully arrived has its response. */
+  /** Called once every fully received request has its response. */
   onAnswered: ((isAnsweredEarly: boolean) => void) | null
 }
 
@@ -141,8 +141,8 @@ export class Backpressure<P extends PipelinedRequest> {
   }
 
   /**
-   * Runs an action when every request that has fully arrived on this connection has its response. The action's argument
-   * says whether the latest request had its response before it had fully arrived.
+   * Runs an action once every fully received request on this connection has its response. The action's argument says
+   * whether the latest request was answered before it had fully arrived.
    */
   whenAnswered(socket: Socket, callback: (isAnsweredEarly: boolean) => void): void {
     const connection = this.connections.get(socket)
@@ -194,7 +194,7 @@ export class Backpressure<P extends PipelinedRequest> {
     if (pipelined === undefined) return
     this.addUnread(connection, pipelined, -pipelined.bytes)
     hangUp(pipelined)
-    // The next response's time to be read starts only now.
+    // The read timeout of the next response starts only now.
     const [first] = started
     if (first !== undefined && first.offered_ms !== null) first.offered_ms = performance.now()
     if (waiting.length > 0) this.awaitTurn(connection)

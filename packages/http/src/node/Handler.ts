@@ -40,8 +40,8 @@ export interface Handler {
   /** Creates the response to a request that could not be parsed, with a new `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
   /**
-   * Runs an action when every request that has fully arrived on this connection has its response. The action's argument
-   * says whether the latest request had its response before it had fully arrived.
+   * Runs an action once every fully received request on this connection has its response. The action's argument says
+   * whether the latest request was answered before it had fully arrived.
    */
   readonly whenAnswered: (socket: Socket, act: (isAnsweredEarly: boolean) => void) => void
   /** From now on, closes each connection after its next response. */

@@ -134,8 +134,8 @@ const repeated = (rawHeaders: ReadonlyArray<string>): string =>
   rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === authorization).join(", ")
 
 /**
- * The size of the pieces in which a large response is written. Each piece is written when the caller has read the one
- * before.
+ * The size of the pieces in which a large response is written, in bytes. Each piece is written when the caller has read
+ * the previous one.
  */
 const pieceBytes = 64 * 1024
 
@@ -195,8 +195,8 @@ interface StartedResponse {
 /**
  * Begins a response whose body is written later. Does nothing if it is too late to respond.
  *
- * `give` is called only at the end, with the body's length. Until then, the caller may have read everything that was
- * written.
+ * `give` is called only at the end, with the body's length. Before that, the caller may already have read everything
+ * written so far, so there is nothing to time.
  */
 export const begin = (
   response: ServerResponse,

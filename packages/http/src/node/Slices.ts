@@ -18,7 +18,7 @@ const heldSliceBytes = 1024
 /** How many slices are parsed in one turn of the event loop. */
 const slicesPerTurn = 32
 
-/** How long the server also reads new connections in slices after a connection was suspicious, in milliseconds. */
+/** How long after a suspicious connection the server also reads new connections in slices, in milliseconds. */
 const waryMs = 60_000
 
 /**
@@ -79,7 +79,7 @@ class Watch {
     socket.once("close", () => this.sockets.delete(socket))
   }
 
-  /** Reads all open connections in slices from now on, and for a while also new ones. */
+  /** Reads all open connections in slices from now on and, for a while, new ones too. */
   beware(): void {
     this.wary_until_ms = performance.now() + waryMs
     for (const socket of this.sockets) inlets.set(socket, new Inlet(socket))
@@ -107,7 +107,7 @@ class Inlet {
     this.socket = socket
     this.push = socket.push.bind(socket)
     const read = socket._read.bind(socket)
-    // Node reads past the stream until other code has listened for its data.
+    // Node's parser bypasses the stream until other code has listened for `data`.
     socket.on("data", ignore).off("data", ignore)
     socket.push = (chunk: Uint8Array | null) => this.take(chunk)
     socket._read = (bytes) => {
@@ -170,7 +170,7 @@ class Inlet {
   }
 }
 
-/** The inlets that have a slice to pass on, of all servers, in the order of their turns. */
+/** The inlets of all servers that have a slice to pass on, in the order of their turns. */
 const ready: Array<Inlet> = []
 let isTurning = false
 

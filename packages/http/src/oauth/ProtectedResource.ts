@@ -39,8 +39,8 @@ export const addressOf = (baseUrl: string): string => `${baseUrl}${wellKnown}`
 export const pathOf = (baseUrl: string, path: string): string => `${wellKnown}${Addresses.pathOf(baseUrl)}${path}`
 
 /**
- * The routes of the metadata. They are public, and any web page can read them. One includes the path of `base_url`; the
- * other does not, in case a proxy removes that path.
+ * The routes of the metadata. They are public, and any web page can read them. One route includes the path of
+ * `base_url`; the other does not, in case a proxy removes that path.
  */
 export const routes = (metadata: Metadata, baseUrl: string, path: string): ReadonlyArray<Route.Route> => {
   const body = JSON.stringify(metadata)

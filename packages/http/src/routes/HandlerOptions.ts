@@ -41,8 +41,8 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, 
   /** The origins whose web pages may call the agent endpoint; none by default. */
   readonly mcp_origins?: ReadonlyArray<string>
   /**
-   * The organization that agents without a key act for, at `/v1/mcp` only, and the environment, which is the sandbox by
-   * default. Without this option, agents need a key.
+   * The organization that agents without a key act for, and their environment, which is the sandbox by default. Applies
+   * to `/v1/mcp` only. Without this option, agents need a key.
    */
   readonly keyless?: Quotewire.Keyless
   /**

@@ -41,7 +41,7 @@ export const make = <R>(
 }
 
 /**
- * Creates the function that builds an operation's responses. All responses of a revision share their common headers.
+ * Creates the function that builds an operation's responses. It caches the common headers of the latest revision used.
  */
 const answering = (route: Operation.Route) => {
   let last: { readonly revision: string; readonly headers: Answer.Answer["headers"] } | null = null

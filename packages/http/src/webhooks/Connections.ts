@@ -42,7 +42,7 @@ interface Waiter {
   readonly use: (connection: Connection) => void
 }
 
-/** What a POST leaves its connection as: reusable, broken, or without a response at the deadline. */
+/** The state of a connection after a POST: reusable, broken, or without a response at the deadline. */
 export type ConnectionState = "reusable" | "broken" | "hung"
 
 /** How many connections are kept open, and for how long. */

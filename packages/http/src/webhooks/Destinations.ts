@@ -13,7 +13,7 @@ export interface Resolver {
 /**
  * The result of a lookup: the addresses to dial, all of them allowed, or the reason why there are none. `refused`: the
  * policy refuses one of the addresses. `none`: the name has no addresses. `unavailable`: the name servers did not
- * response.
+ * respond.
  */
 export type Resolution = ReadonlyArray<string> | "refused" | "none" | "unavailable"
 
@@ -32,7 +32,7 @@ export type Find = (url: string) => Destination | null
 /** How many URLs are cached with the result of their check. A few URLs receive most webhooks. */
 const maxJudged = 1_000
 
-/** Creates a function that finds destinations which a policy allows. */
+/** Creates a function that finds destinations that a policy allows. */
 export const make = (policy: WebhookAddress.Policy, resolver: Resolver, lookUpLimitMs?: number): Find => {
   const lookUp = lookingUp(resolver, policy, lookUpLimitMs)
   const judged = new Map<string, WebhookAddress.Verdict>()

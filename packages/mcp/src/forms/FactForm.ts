@@ -8,7 +8,7 @@ import type { Fields } from "../protocol/JsonRpc.ts"
 /** The maximum number of fields in a form. If more facts are missing, the model asks for them in the conversation. */
 const maxFields = 12
 
-/** The maximum length of an answer's text. Longer texts are dropped, because no fact is that long. */
+/** The maximum length of an answer, in characters. Longer answers are dropped, because no fact is that long. */
 const maxCharacters = 500
 
 /**

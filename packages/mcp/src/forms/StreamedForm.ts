@@ -48,8 +48,8 @@ export const askOver =
  * Handles a response from a client program. If it answers a form, passes it to the host whose call is waiting. Drops
  * any other response without storing it.
  *
- * The first answer to a form does not count toward the rate limit: the waiting call has already counted, and a limit
- * must not lose a person's answer. For every further answer `charge` runs, because a client can send the same ID any
+ * The first answer to a form does not count toward the rate limit: the waiting call has already counted, and a person's
+ * answer must not be lost to a rate limit. Every further answer runs `charge`, because a client can send the same ID any
  * number of times.
  */
 export const takeAnswer = Effect.fnUntraced(function* <R, R2>(

@@ -13,7 +13,7 @@ export interface FormField {
   readonly maximum?: number
 }
 
-/** A form that a client program shows to its user. It is the parameters of `elicitation/create` in form mode. */
+/** A form that a client program shows to its user: the parameters of `elicitation/create` in form mode. */
 export interface Form {
   readonly message: string
   readonly requestedSchema: {
@@ -58,7 +58,7 @@ export const answerMs = 10 * 60_000
 /** Shows the person a form and waits for the answer. An unanswered form counts as closed. */
 export type Ask<out R = never> = (form: Form) => Effect.Effect<Answer, never, R>
 
-/** The answer of a form that was closed. */
+/** The answer to a form that was closed. */
 export const closed: Answer = { action: "cancel" }
 
 /** Shows no forms. Every form counts as closed. */

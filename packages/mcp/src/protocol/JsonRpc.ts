@@ -47,7 +47,7 @@ export interface RpcError {
 }
 
 /**
- * An error and the ID of the message that it responds to. The ID is null if the message has no ID or it cannot be read.
+ * An error and the ID of the message that it responds to. The ID is null if the message's ID is missing or unreadable.
  */
 export interface ErrorAnswer {
   readonly id: Id | null

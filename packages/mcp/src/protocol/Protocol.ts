@@ -16,8 +16,7 @@ export const legacy = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] a
 const assumedRevision = "2025-03-26"
 
 /**
- * Whether batches are allowed. They are in 2025-03-26, the only revision that has them, and if a message names no
- * revision.
+ * Whether batches are allowed: only in 2025-03-26, the one revision that has them, or if the message names no revision.
  */
 export const hasBatches = (version: string | null): boolean => version === null || version === "2025-03-26"
 

@@ -16,8 +16,7 @@ export interface Settings {
 }
 
 /**
- * The rule for a host's address, as the second half of a sentence. The sentence begins with the setting's name and
- * "must".
+ * The rule for a host's address. It completes an error message that begins with the setting's name and "must".
  */
 export const hostRule =
   "be the host's address, such as https://quotes.example.com, without /v1/mcp, a query, a user or a password"
