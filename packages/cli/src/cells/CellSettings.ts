@@ -9,7 +9,7 @@ import * as StorageSettings from "../settings/StorageSettings.ts"
 /** The flags that all commands about cells share. */
 export const flags = { cells: StorageSettings.cells, json }
 
-/** The values of the `flags`. */
+/** The parsed values of `flags`. */
 export interface Settings {
   readonly cells: string
   readonly json: boolean

@@ -21,6 +21,6 @@ export const failuresAfter = (failures: number, servedMs: number): number => (se
 export const waitMs = (failures: number): number =>
   Math.min(longestWaitMs, shortestWaitMs * 2 ** Math.max(0, failures - 1))
 
-/** Whether the workers in every place have failed so often that starting more is pointless. */
+/** Whether the workers in every slot have failed so often that starting more is pointless. */
 export const isCrashLoop = (failures: ReadonlyArray<number>): boolean =>
   failures.every((count) => count >= mostFailures)

@@ -16,7 +16,7 @@ export type Announce = (ready: ReadyMessage) => Effect.Effect<void>
  * Runs a number of workers behind one port until interrupted, then drains them.
  *
  * The primary process itself serves only metrics and uses no storage. SIGHUP replaces the workers one after the other.
- * Signals that arrive during such a restart cause only one more restart, however many they are.
+ * However many signals arrive during such a restart, they cause only one more.
  */
 export const run = Effect.fnUntraced(function* (
   settings: Pick<HostSettings, "host" | "port" | "metrics_port">,
@@ -34,8 +34,8 @@ export const run = Effect.fnUntraced(function* (
   }
   const acceptor = Acceptor.make()
   const workers = yield* Workers.make({
-    // Workers wait for the bound address, because listening must begin after the workers' finalizer is registered. So
-    // it ends before that finalizer runs.
+    // Workers wait for the bound address, because listening must begin after the workers' finalizer is registered, and
+    // so end before that finalizer runs.
     fork: (isFirst) => Effect.flatMap(Deferred.await(bound), (address) => WorkerProcess.fork(address, isFirst)),
     onReady: (worker) => {
       collected.onReady(worker)

@@ -25,7 +25,7 @@ const longestStartMs = 120_000
 interface WorkerPlace {
   worker: WorkerProcess
   ready_at_ms: number
-  /** How many consecutive workers in this place have failed: they could not start, or ended soon. */
+  /** How many workers in this slot have failed in a row, because they could not start or soon ended. */
   failures: number
   readonly lock: Semaphore.Semaphore
 }
@@ -49,7 +49,7 @@ const launchNext = (workers: Workers) =>
     orElse: () => Effect.fail(new CommandFailed({ message: "A process did not start within two minutes." }))
   })
 
-/** Whether the workers in all places are in a crash loop. */
+/** Whether the workers in all slots are in a crash loop. */
 const isCrashLoop = (places: ReadonlyArray<WorkerPlace>, workers: Workers) =>
   Effect.map(monotonicMs, (now) =>
     BackOff.isCrashLoop(

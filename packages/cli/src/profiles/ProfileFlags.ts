@@ -57,7 +57,7 @@ export const apiKey = parsedAs(Settings.callerKey, (args) =>
   )
 )
 
-/** The host to call: the explicit host, or else the profile's, or else that of `quotewire dev`. */
+/** The host to call: the explicit host, or else the profile's, or else the address of `quotewire dev`. */
 export const baseUrl = parsedAs(Settings.calledUrl, (args) =>
   Effect.catchTag(Settings.calledUrl.parse(args), "MissingOption", () =>
     Effect.map(used(args), (selected) => [args.arguments, selected?.base_url ?? Settings.localUrl] as const)

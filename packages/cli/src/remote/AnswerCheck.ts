@@ -20,8 +20,8 @@ const findingsOf = (name: string) => {
 
 /**
  * Whether a field contains a string that is not among the known values. A newer host may have more values, such as a
- * new kind of resource. Currencies are excluded, because amounts are shown in US dollars, so a different currency would
- * be shown wrong.
+ * new kind of resource. Currencies are excluded, because every amount is displayed in US dollars, which would be wrong
+ * for a different currency.
  */
 const isNewerValue = ({ allowed_values, path }: ApiError.FieldError, answer: unknown): boolean =>
   allowed_values !== undefined &&
@@ -29,7 +29,7 @@ const isNewerValue = ({ allowed_values, path }: ApiError.FieldError, answer: unk
   Predicate.isString(path.split(".").reduce(memberOf, answer))
 
 /**
- * Whether a field belongs to a next action. A newer host can add fields to next actions that are neither strings nor
+ * Whether a field belongs to a next action. In next actions, a newer host can add fields that are neither strings nor
  * numbers. The type and the URL are shown to people, so they must be strings.
  */
 const isOfAction = ({ path }: ApiError.FieldError): boolean => /(^|\.)next_actions\.\d+\.(?!(?:type|url)$)/.test(path)

@@ -24,7 +24,7 @@ export const flags = {
   api_key: Flag.optional(HostClient.flags.api_key)
 }
 
-/** The values of the `flags`. */
+/** The parsed values of `flags`. */
 export interface CallerSettings {
   readonly base_url: string
   readonly api_key: Option.Option<Redacted.Redacted<string>>
@@ -42,7 +42,7 @@ export interface Calls<A> {
   ) => A
 }
 
-/** Chooses the calls by who the flags say is calling. Fails if a setting is missing. */
+/** Chooses the owner's or the operator's calls, depending on the flags. Fails if a setting is missing. */
 export const callsOf = <A>(settings: CallerSettings, { operator, owner }: Calls<A>): Effect.Effect<A, WrongUsage> => {
   const { api_key, base_url, environment, operator_token, organization: named } = settings
   if (Option.isNone(named)) {

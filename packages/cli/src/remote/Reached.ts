@@ -17,12 +17,12 @@ import * as RemoteServices from "./RemoteServices.ts"
 
 type Printing = Stdio.Stdio | Terminal.Terminal
 type Failure = CommandFailed | Storage.StorageUnavailable
-/** A program that still needs its service. */
+/** A program whose service has not been provided yet. */
 type Program<A> = Effect.Effect<A, Failure, Printing>
-/** A program that already has its service. */
+/** A program whose service has been provided. */
 type Reaching<A> = Effect.Effect<A, CommandFailed | WrongUsage, Printing | FileSystem.FileSystem | Path.Path>
 
-/** Checks that the seal keys are set, which a database needs. */
+/** Checks that the seal keys are set. A database needs them. */
 const sealed = <S extends SealedReachSettings>(settings: S) =>
   Option.match(settings.seal_keys, {
     onNone: () => Effect.fail(new WrongUsage({ message: `${MissingSettings.requestFor(["seal-keys"])}.` })),

@@ -28,8 +28,8 @@ import type { OperatorHost } from "./OperatorHost.ts"
  * The services that operators' commands use, implemented as calls to a host. So a command's code is the same whether it
  * uses a database or a token.
  *
- * The types of these services do not allow a failure because the host is unreachable. Such a failure is therefore a
- * defect here, and `withRemote` turns it into the command's failure.
+ * The types of these services have no failure for an unreachable host. Such a failure is therefore a defect here, and
+ * `withRemote` turns it into the command's failure.
  */
 
 type Host = OperatorHost

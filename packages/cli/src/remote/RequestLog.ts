@@ -64,7 +64,7 @@ const allSince = (
   )
 
 /**
- * The time from which the next poll reads: slightly before the newest entry, but never before the first poll's newest.
+ * The time from which the next poll reads: slightly before the newest entry, but never before `floor`.
  */
 const sinceOf = ({ floor, newest }: LogPosition): string | null => {
   if (floor === null || newest === null) return null

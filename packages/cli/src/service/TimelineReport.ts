@@ -170,8 +170,8 @@ const circuits: { readonly [What in Circuit["circuit"]]: string } = {
 type Exchange = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"]
 
 /**
- * Formats an exchange's number. Asks and refreshes are numbered; polls are not, because they repeat until a response
- * arrives.
+ * Formats an exchange's attempt number. Asks and refreshes are numbered; polls are not, because they repeat until a
+ * response arrives.
  */
 const tryOf = (details: Exchange): string =>
   details.exchange === "ask" || details.exchange === "refresh" ? `, attempt ${details.attempt}` : ""

@@ -4,5 +4,5 @@ declare global {
   var quotewireService: ReturnType<typeof startService> | undefined
 }
 
-/** The only service. Next bundles routes and pages separately and reloads them, so the service is kept globally. */
+/** Returns the one service. Next bundles routes and pages separately and reloads them, so it is stored globally. */
 export const quotewire = () => (globalThis.quotewireService ??= startService())
