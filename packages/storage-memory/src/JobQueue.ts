@@ -268,7 +268,7 @@ export class JobQueue {
     return jobs
   }
 
-  /** Makes the jobs wait again whose leases have ended. */
+  /** Makes jobs whose leases have ended wait again. */
   private endLeases(now: number): void {
     const changed = new Set<Lane>()
     for (let job = this.leased[0]; job !== undefined && job.lease_ends_at <= now; job = this.leased[0]) {

@@ -2,8 +2,8 @@
  * Functions for ordered arrays, which are either sorted arrays or heaps. No two items in an array are equal in its
  * order.
  *
- * Inserting an item into a sorted array moves the items behind it. Most items arrive in
- * order, so they are appended. Jobs become due in any order, and their leases end in any order, so they are in heaps.
+ * Inserting an item into a sorted array moves the items behind it. Most items arrive in order, so they are appended.
+ * Jobs become due in any order, and their leases end in any order, so they are in heaps.
  */
 
 /**

@@ -107,7 +107,7 @@ const passPauses = (isIdle: () => boolean, { pass }: StillClock.StillClock): (()
 }
 
 /**
- * How much time each check passes, in milliseconds, which is the longest that an advance waits before it checks again.
+ * How much time passes at once, in milliseconds. No pause of an advance is longer.
  */
 const passPausesMs = 1_000
 

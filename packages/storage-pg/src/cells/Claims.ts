@@ -3,8 +3,8 @@ import { Effect, Metric } from "effect"
 import { type CellState, unavailable } from "./CellState.ts"
 
 /**
- * The maximum time between two questions to a cell, in milliseconds, because hints can be lost. While a cell's storage
- * receives hints, it responds without asking its database.
+ * How often a cell is asked even without a hint, in milliseconds, because hints can be lost. While a cell's storage
+ * receives hints, it responds without querying its database.
  */
 const pollMs = 1_000
 

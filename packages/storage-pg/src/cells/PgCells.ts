@@ -207,7 +207,7 @@ const useHome = <A>(
     unlessRefused
   )
 
-/** How long the oldest due job has waited. A claim at time 0 takes no jobs but returns when the next one is due. */
+/** How long the oldest due job has waited. A claim at time 0 takes no jobs but returns the next job's due time. */
 const workWaits = Effect.fnUntraced(function* (storage: OpenedStorage["storage"]) {
   const { next_due_at } = yield* storage.claim({ now: 0, lease_ms: 1, limit: 1 })
   const now = yield* Clock.currentTimeMillis

@@ -12,8 +12,8 @@ type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 /**
  * Creates a claim with a timeout for a cell, so that a cell that does not respond does not delay the others.
  *
- * A claim that times out continues in the background. The next claim returns the jobs that it leases late, so a slow
- * cell's jobs still run. If no claim follows within half of the lease time, those jobs are released.
+ * A claim that times out continues in the background. The next claim returns the jobs that the late one leased, so a
+ * slow cell's jobs still run. If no claim follows within half of the lease time, those jobs are released.
  */
 export const make = (
   run: Fork,

@@ -20,7 +20,7 @@ const applicationName = `quotewire ${pid}@${hostname()}`.slice(0, 63)
 
 /**
  * How long a pool keeps a connection that nobody uses. An idle host compares clocks and looks for old data every
- * minute. This is longer, so that it does not have to connect again each time.
+ * minute. A longer timeout saves it from reconnecting each time.
  */
 const idleTimeout = "150 seconds"
 

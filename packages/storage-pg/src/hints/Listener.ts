@@ -34,12 +34,12 @@ export interface Subscriber {
   readonly notify: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
   /** Called when announcements begin to arrive (true), and when they may be lost (false). */
   readonly listens: (isListening: boolean) => void
-  /** Called regularly with when the next job is due, in real time; null if no job is waiting. */
+  /** Called regularly with the next job's due time, in real time; null if no job is waiting. */
   readonly nextDue: (at: number | null) => void
 }
 
 /**
- * Passes what arrives on to the storage until the scope closes. When this returns, it is already listening.
+ * Passes the hints that arrive on to the storage until the scope closes. When this returns, it is already listening.
  *
  * Reconnects if the connection is lost. Announcements that are sent in the meantime are lost, so `notify` then receives
  * the hint `everything`.

@@ -2,11 +2,11 @@ import type { Storage } from "@quotewire/core"
 
 /** Receives what a host learns about due jobs from one place of a database. */
 export interface DueNews {
-  /** Called with whether hints from other hosts arrive. */
+  /** Called when hints from other hosts begin to arrive (true), and when they may be lost (false). */
   readonly listens: (isListening: boolean) => void
   /**
-   * Called with when the next job is due according to the database. If that is earlier than the host knows, a hint was
-   * lost.
+   * Called with the next job's due time according to the database. If it is earlier than the due time that the host
+   * knows, a hint was lost.
    */
   readonly nextDue: (at: number | null) => void
 }

@@ -112,7 +112,7 @@ export const analyze = Effect.fnUntraced(function* (session: Session): Effect.fn
   for (const { name } of yield* readTables(session)) yield* session.run(`analyze quotewire."${name}"`, [], false)
 })
 
-/** Whether the mark, and therefore everything before it, has arrived. The response . */
+/** Whether the mark, and therefore everything before it, has arrived. If so, records that durably. */
 export const hasArrived = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
   hasRow(run, arrivedQuery, [mark])
 

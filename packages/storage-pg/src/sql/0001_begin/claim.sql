@@ -50,8 +50,8 @@ begin
   from quotewire.claimed_jobs_1(leased.jobs_workspace, leased.jobs_number) c;
 end $$;
 
--- Returns when the next job of any workspace is due or the next lease of a lane ends, whichever is first; null if there
--- is neither. Ignores the jobs that were just leased until `ends_at`, and the leases of their lanes.
+-- Returns the earlier of two times: when the next job of any workspace is due, and when the next lease of a lane ends;
+-- null if there is neither. Ignores the jobs that were just leased until `ends_at`, and the leases of their lanes.
 --
 -- Reads only the first entries of four indexes.
 create function quotewire.next_due_1(

@@ -96,7 +96,7 @@ end $$;
 
 -- Returns the positions of violated bounds. A bound is violated if an ordered job is due before it and the bound's
 -- change does not finish that job. The job may be stored already or be added by an earlier change of this call. Waiting
--- and leased jobs are looked up separately, because each have an index of their own.
+-- and leased jobs are looked up separately, because each has its own index.
 create function quotewire.passed_1(
   workspaces_id text[], none_due_change integer[], none_due_workspace integer[], none_due_before bigint[],
   finishes_change integer[], finishes_number bigint[], jobs_change integer[], jobs_workspace integer[],
@@ -152,7 +152,7 @@ begin
   );
 end $$;
 
--- Adds the changes to which these rows belong to the refused changes.
+-- Adds to `refused` the changes that the rows at these places belong to.
 create function quotewire.refuse_1(refused integer[], rows_change integer[], places integer[]) returns integer[]
 language plpgsql as $$
 begin

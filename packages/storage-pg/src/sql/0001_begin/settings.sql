@@ -1,6 +1,6 @@
--- Sets planner settings on functions. Only the functions that hosts call get them. The functions that those call run
--- with the same settings, because setting them again takes time (docs/decisions/tuning.md). A migration that adds functions must
--- also end with this.
+-- Sets planner settings on the functions that hosts call. The functions that those call run with the same settings, so
+-- they get none of their own: setting them again takes time (docs/decisions/tuning.md). A migration that adds functions
+-- must also end with this.
 do $$
 declare
   f record;
