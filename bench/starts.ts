@@ -6,7 +6,7 @@ export const smallest = (request_key: string) => ({
   application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
 })
 
-/** A start call for a household of two drivers and two cars. Its body has 1 kB. */
+/** A start call for a household of two drivers and two cars. Its body is 1 kB. */
 export const household = (request_key: string) => ({
   line: "personal_auto",
   request_key,

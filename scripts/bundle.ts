@@ -70,7 +70,7 @@ const bundlesOf = async (manifest: Manifest, dist: URL): Promise<ReadonlyMap<str
   })
   const { output } = await bundler.generate({
     format: "esm",
-    // V8 keeps such code in half the memory.
+    // V8 stores ASCII code in half the memory.
     charset: "ascii",
     // All files are in one folder. Like the modules in `src/<room>/`, they find the package's folder at `../../`.
     entryFileNames: "[name].js",

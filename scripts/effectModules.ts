@@ -1,7 +1,7 @@
 import type { Plugin } from "rolldown"
 
 /*
- * A plugin of the bundler that makes packages load only the Effect modules that they use. It changes
+ * A bundler plugin that makes packages load only the Effect modules that they use. It changes
  * `import { Effect } from "effect"` to `import * as Effect from "effect/Effect"`. Sources and types keep `from "effect"`.
  *
  * The reason is that Node loads everything that an index module exports. With Effect's index,

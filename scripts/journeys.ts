@@ -16,14 +16,14 @@ import { Effect, Layer, ManagedRuntime } from "effect"
  *
  * A file counts if one of its functions ran; loading the file alone does not count. V8 reports which functions ran
  * (precise coverage). One process is host, worker, client, carrier and endpoint. Each journey is made once before any
- * is counted, so that secrets are in memory and connections are open. The API key was then not used for more than a
- * second, so the counted start looks it up again.
+ * is counted, so that secrets are in memory and connections are open. By then, the API key has been unused for more than
+ * a second, so the counted start looks it up again.
  */
 
 /** How long to wait for the follow-up work of a journey, such as writing the request log, in milliseconds. */
 const settleMs = 700
 
-/** Finds the module that a place in a bundle comes from, such as `core/quoting/Quote`. A comment precedes each module. */
+/** Finds the module at an offset in a bundle, such as `core/quoting/Quote`. A comment precedes each module. */
 const modulesOf = (bundle: URL): ((offset: number) => string | undefined) => {
   const comments = readFileSync(bundle, "utf8").matchAll(/^\/\/ packages\/([\w-]+)\/dist\/(.*)\.js$/gm)
   const places = Array.from(comments, ({ index, 1: name, 2: path }) => ({ index, module: `${name}/${path}` }))

@@ -2,7 +2,7 @@ import type { Plugin } from "rolldown"
 import type { parseAst } from "rolldown/parseAst"
 
 /*
- * A plugin of the bundler that lets bundlers of programs leave out what a program does not use. A bundler keeps a
+ * A bundler plugin that lets the bundlers of programs leave out what a program does not use. A bundler keeps a
  * constant that a call creates, even if nothing uses it, because the call may have effects. So each such constant is
  * created by a function that is marked as pure: `const a = make(b.c)` becomes
  * `const a = /* @__PURE__ *\/ (() => make(b.c))()`. A mark on the call itself would not cover its arguments. The rules

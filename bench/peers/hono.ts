@@ -3,7 +3,7 @@ import { getRequestListener } from "@hono/node-server"
 import { Hono } from "hono"
 import * as Peer from "./Peer.ts"
 
-/** Hono on Node. Compares one key, and returns a quote that is stored as JSON text. */
+/** Hono on Node. Checks one key, and returns a quote that is stored as JSON text. */
 Peer.run((shared) => {
   const quotes = new Map([[shared.quote.id, JSON.stringify(shared.quote)]])
   const app = new Hono()

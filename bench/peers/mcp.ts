@@ -69,7 +69,7 @@ const inputSchema = fromJsonSchema<{ id: string }>({
   required: ["id"]
 })
 
-/** How many quotes it reads in turn, about as many as Quotewire's peer. */
+/** How many quotes the tool reads in turn, about as many as Quotewire's peer. */
 const many = 600
 
 /**

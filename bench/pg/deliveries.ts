@@ -14,7 +14,7 @@ export interface DeliveryRound {
   readonly per_second: number
 }
 
-/** A contender. `share` is the share of the others' deliveries that it makes. */
+/** A contender. It makes this `share` of the other contenders' deliveries. */
 interface Contender {
   readonly name: string
   readonly processes: number

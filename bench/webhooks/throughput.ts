@@ -84,7 +84,7 @@ const senderAlone = async ({ url, deliveries }: Task): Promise<Timing> => {
   return took
 }
 
-/** Counts deliveries as finished when storage has them. */
+/** How many deliveries the storage has recorded as finished. */
 interface Progress {
   over: number
 }

@@ -49,7 +49,7 @@ const readQuote = Schema.decodeSync(Schema.fromJsonString(Schema.Struct({ risk: 
 
 /**
  * A JSON API with two steps. `POST /json/quotes` opens a quote, and `POST /json/quotes/{number}/rate` starts rating it.
- * `GET /json/quotes/{number}` returns the quote, which is finally `rated` or `declined`.
+ * `GET /json/quotes/{number}` returns the quote, which is eventually `rated` or `declined`.
  */
 export const jsonApi = (isLate: () => boolean) => {
   const numberOf = makeNumbers("Q")

@@ -19,7 +19,7 @@ export interface Recipe {
 export const consume = (quotewire: Pick<Embedded, "consume">, { handle }: Recipe) =>
   quotewire.consume("announcements", handle, { types: ["quote.created"] })
 
-/** For a webhook receiver. Respond with the status that it returns, or with 500 if it fails, so that it is resent. */
+/** For a webhook receiver. Respond with the returned status, or with 500 if this fails, so that the event is resent. */
 export const receive = async (
   headers: IncomingHttpHeaders,
   body: Uint8Array,

@@ -7,5 +7,5 @@ declare global {
 
 const make = () => embed({ storage: MemoryStorage.layer, public_url: "http://localhost:3000/api/insurance" })
 
-/** The only service. Next bundles routes and pages separately and reloads them, so the service is kept globally. */
+/** Returns the one service. Next bundles routes and pages separately and reloads them, so it is stored globally. */
 export const quotewire = (): Embedded => (globalThis.quotewireService ??= make())

@@ -52,7 +52,7 @@ export const Failure = ({ error, retry }: { readonly error: unknown; readonly re
   if (error === null || error === undefined) return null
   const message = error instanceof Error ? error.message : String(error)
   const all = error instanceof ApiError ? (error.field_errors ?? []) : []
-  // The message describes a single wrong field.
+  // If only one field is wrong, the message already describes it.
   const fields = all.filter(({ message: says }) => !message.includes(says))
   const id = error instanceof ApiError ? error.request_id : null
   return (

@@ -16,8 +16,8 @@ export interface Older<A> extends Pick<Acting, "busy" | "error"> {
 }
 
 /**
- * Adds older pages to the first page, which is reloaded meanwhile. Keeps the items that newer items push off the first
- * page, so that the list has no gap.
+ * Adds older pages to the first page, which reloads regularly. Keeps the items that newer items push off the first page,
+ * so that the list has no gap.
  */
 export const useOlder = <A>(
   first: Page<A>,

@@ -58,7 +58,7 @@ export const withToken =
       ...(method === "POST" && { body: JSON.stringify(Object.fromEntries(rest)) }),
       ...(signal !== undefined && { signal })
     })
-    // Throws the refusal, because the operators' API uses the same error envelope.
+    // `read` throws the refusal, because the operators' API uses the same error envelope.
     if (!response.ok) await read(response, hostUrl)
     return response.json()
   }

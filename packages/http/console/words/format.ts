@@ -1,5 +1,5 @@
 /*
- * Formats amounts, numbers and times for display. Times are workspace times, shown in UTC and labeled so.
+ * Formats amounts, numbers and times for display. Times are workspace times, shown in UTC and labeled as such.
  */
 
 const dollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" })
