@@ -10,7 +10,7 @@ export type FileName = (typeof fileNames)[number]
 
 /** The folder with these files. Its path is the same relative to the sources and to the build. */
 const folderInPackage = (): URL => {
-  // Not a literal, because bundlers resolve `new URL("…", import.meta.url)` to a file. Next's bundler fails on a folder.
+  // Not a literal, because bundlers resolve `new URL("…", import.meta.url)` to a file, and Next's fails on a folder.
   const path = ["..", "..", "dist", "console", ""].join("/")
   return new URL(path, import.meta.url)
 }

@@ -49,7 +49,7 @@ export interface Answering<R> {
   /** Begins an exchange: assigns its request ID and the headers that its response must have. */
   readonly begin: (route: FoundRoute<R>["value"], path: string, header: Header) => Exchange
   /**
-   * Runs a route and reports its outcome to `onEnd`. Returns a function that interrupts the route, or null if the route
+   * Runs a route and reports its outcome to `ended`. Returns a function that interrupts the route, or null if the route
    * has already ended.
    */
   readonly run: (
@@ -57,7 +57,7 @@ export interface Answering<R> {
     incoming: Incoming,
     ended: (exit: AnswerExit) => void
   ) => (() => void) | null
-  /** Writes a streamed body and calls `onEnd` at its end. Returns the same as `run`. */
+  /** Writes a streamed body and calls `ended` at its end. Returns the same as `run`. */
   readonly stream: (
     exchange: Exchange,
     streamed: Answer.Streamed,
