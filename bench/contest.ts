@@ -1,5 +1,6 @@
 import * as Child from "./Child.ts"
 import type { Flags } from "./flags.ts"
+import { orderOf } from "./rounds.ts"
 import { medianOf, medianRatio } from "./statistics.ts"
 import type { Timing } from "./timed.ts"
 
@@ -59,8 +60,7 @@ export const run = async <Work, R extends Round, Row>(
   )
   try {
     for (let round = 0; round < flags.rounds; round++) {
-      // Every second round runs in reverse order, so that no contender always comes first.
-      for (const { name, process, rounds } of round % 2 === 0 ? all : all.toReversed()) {
+      for (const { name, process, rounds } of orderOf(all, round)) {
         rounds.push(await measure(name, process))
       }
       process.stderr.write(`${title}: round ${round + 1} of ${flags.rounds}\n`)

@@ -1,6 +1,7 @@
 import * as Child from "../Child.ts"
 import type { Flags } from "../flags.ts"
 import type { Cpu, ListeningAddress, SharedSettings } from "../peers/Peer.ts"
+import { orderOf } from "../rounds.ts"
 import { medianOf, medianRatio } from "../statistics.ts"
 import type { Load, LoadResult } from "./load.ts"
 
@@ -103,7 +104,7 @@ export const run = async (suite: Suite, shared: SharedSettings, flags: Flags): P
   if (suite.anew) await Promise.all(all.map(({ server }) => server.stop()))
   try {
     for (let i = 0; i < flags.rounds; i++) {
-      for (const running of all) {
+      for (const running of orderOf(all, i)) {
         const at = suite.anew ? await begin(running.peer, shared, flags) : running
         const { round, answer_bytes } = await measure(running.peer.load ?? suite.load, at, suite.anew || i === 0, flags)
         if (suite.anew) await at.server.stop()

@@ -1,3 +1,4 @@
+import { orderOf } from "../rounds.ts"
 import { medianOf, medianRatio } from "../statistics.ts"
 
 /** A contender, measured round after round. */
@@ -18,9 +19,9 @@ export const take = async <Round>(
   contenders: ReadonlyArray<Contender<Round>>,
   rounds: number
 ): Promise<ReadonlyArray<Measurement<Round>>> => {
-  const all = contenders.map(({ name }) => ({ name, rounds: [] as Round[] }))
+  const all = contenders.map(({ measure, name }) => ({ name, measure, rounds: [] as Round[] }))
   for (let round = 0; round < rounds; round++) {
-    for (const [index, { measure }] of contenders.entries()) all[index]?.rounds.push(await measure())
+    for (const contender of orderOf(all, round)) contender.rounds.push(await contender.measure())
     process.stderr.write(`${table}: round ${round + 1} of ${rounds}\n`)
   }
   return all
