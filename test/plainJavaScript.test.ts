@@ -110,7 +110,11 @@ describe("a function that is called from JavaScript", () => {
   )
 
   it.each<readonly [string, () => unknown, RegExp]>([
-    ["a handler's options", () => nodeHandler(service, unknownTo("null")), /^The handler options must be/],
+    [
+      "a handler's options",
+      () => nodeHandler(service, unknownTo("null")),
+      /^nodeHandler got an invalid argument\. options: Must be/
+    ],
     [
       "an authorization that was not made by one of its functions",
       () =>

@@ -84,6 +84,7 @@ export type {
 } from "./embedding/EmbeddedOperators.ts"
 export { embed } from "./embedding/embed.ts"
 export type { ProgramLogger } from "./embedding/ProgramLogger.ts"
+export { ServiceFailed } from "./embedding/rejections.ts"
 export type { GivenSealKeys } from "./embedding/sealKeys.ts"
 export type { OpenTelemetry } from "./embedding/Telemetry.ts"
 export type { EmbeddedConnection, EmbeddedKey, EmbeddedOrganization } from "./embedding/views.ts"

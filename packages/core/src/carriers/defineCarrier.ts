@@ -23,7 +23,9 @@ export class InvalidCarrier extends Data.TaggedError("InvalidCarrier")<{
   readonly carrier_id: string
   readonly mistakes: ReadonlyArray<BrokenRule>
   readonly message: string
-}> {}
+}> {
+  readonly code = "invalid_carrier"
+}
 
 /**
  * Defines a carrier in plain TypeScript: its functions return values, promises or Effects.

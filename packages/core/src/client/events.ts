@@ -1,6 +1,7 @@
 import type { AnswerOf, Client, EventFeed, OperationMethods } from "./Client.ts"
+import { check, inRange } from "./InvalidArgument.ts"
 import type { Sleep } from "./waiting.ts"
-import { inRange, retryPause } from "./waiting.ts"
+import { retryPause } from "./waiting.ts"
 
 type Event = AnswerOf<"list_events">["events"][number]
 
@@ -13,9 +14,8 @@ const longestWaitFactor = 10
 /** Makes the `events` method from a function that reads one page. */
 export const makeEvents =
   (list: OperationMethods["list_events"], sleep: Sleep): Client["events"] =>
-  ({ after = null, limit: pageLimit = 100, poll_ms: poll = defaultPollMs, signal } = {}) => {
-    const limit = inRange("limit", pageLimit, 1, 100)
-    const pollMs = inRange("poll_ms", poll, 1, hourMs)
+  ({ after = null, limit = 100, poll_ms: pollMs = defaultPollMs, signal } = {}) => {
+    check("events", [inRange("limit", limit, 1, 100), inRange("poll_ms", pollMs, 1, hourMs)])
     const signals = signal === undefined ? {} : { signal }
     let cursor = after
 

@@ -20,6 +20,8 @@ export type {
   RemoteClient,
   WaitOptions
 } from "./Client.ts"
+export * as Argument from "./InvalidArgument.ts"
+export { InvalidArgument, type Mistake, type Rule } from "./InvalidArgument.ts"
 export { type ApiErrorOf, isApiError } from "./isApiError.ts"
 export { makeClient, type Transport } from "./makeClient.ts"
 export type { Sleep } from "./waiting.ts"

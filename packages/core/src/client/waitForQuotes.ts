@@ -1,6 +1,7 @@
 import type { AnswerOf, Client, OperationMethods, WaitOptions } from "./Client.ts"
+import { check, inRange } from "./InvalidArgument.ts"
 import type { Sleep } from "./waiting.ts"
-import { inRange, retryPause } from "./waiting.ts"
+import { retryPause } from "./waiting.ts"
 
 type Answer = AnswerOf<"get_quote_request">
 
@@ -20,8 +21,9 @@ const unchangedPauseMs = 500
 export const makeWaitForQuotes =
   (get: OperationMethods["get_quote_request"], sleep: Sleep): Client["wait_for_quotes"] =>
   async (id, options = {}) => {
-    const timeoutMs = inRange("timeout_ms", options.timeout_ms ?? defaultTimeoutMs, 1, dayMs)
     const { read_handle, signal } = options
+    const timeoutMs = options.timeout_ms ?? defaultTimeoutMs
+    check("wait_for_quotes", [inRange("timeout_ms", timeoutMs, 1, dayMs)])
     signal?.throwIfAborted()
     const timer = new AbortController()
     const stop = signal === undefined ? timer.signal : AbortSignal.any([signal, timer.signal])

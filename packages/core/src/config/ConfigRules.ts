@@ -6,13 +6,22 @@ import type { Line } from "../lines/Line.ts"
 import { type LineSet, linesOf, standard } from "../lines/Lines.ts"
 import { type FictionalCarrier, fictionalCarrierList } from "../sandbox/Lineup.ts"
 import { Callable } from "../wire/Argument.ts"
+import { listed } from "../wire/BrokenRule.ts"
 import { isForeignLayer, otherCopy } from "../wire/EffectCopy.ts"
 import { type FieldError, limitFields } from "../wire/FieldError.ts"
 import * as Input from "../wire/Input.ts"
 import type { Config } from "./Config.ts"
 
-/** An invalid configuration. The message lists every mistake with its path, and never repeats a value. */
-export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly message: string }> {}
+/**
+ * An invalid configuration, or invalid options of `embed`. The message lists every mistake with its path, and never
+ * repeats a value. `mistakes` has the same as data.
+ */
+export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{
+  readonly message: string
+  readonly mistakes?: ReadonlyArray<FieldError>
+}> {
+  readonly code = "invalid_config"
+}
 
 const idsOf = Function.memoize((carriers: ReadonlyArray<FictionalCarrier>) => new Set(carriers.map(({ id }) => id)))
 
@@ -171,14 +180,12 @@ export const checkOptions = (
   required: ReadonlyArray<string> = []
 ): InvalidConfig | null => {
   const faults = faultsOf(value, rules, required)
-  return faults.length === 0 ? null : new InvalidConfig({ message: messageOf(faults) })
+  return faults.length === 0 ? null : invalidConfig(faults)
 }
 
 /** Reads a configuration. It also checks types, because the configuration file may never have been type-checked. */
 export const readConfig = (value: unknown): Result.Result<Config, InvalidConfig> =>
-  isConfig(value)
-    ? Result.succeed(value)
-    : Result.fail(new InvalidConfig({ message: messageOf(faultsOf(value, configRules)) }))
+  isConfig(value) ? Result.succeed(value) : Result.fail(invalidConfig(faultsOf(value, configRules)))
 
 const isConfig = (value: unknown): value is Config => checkOptions(value, configRules) === null
 
@@ -204,11 +211,15 @@ const below =
   (place: string) =>
   (fault: FieldError): FieldError => ({ ...fault, path: fault.path === "" ? place : `${place}.${fault.path}` })
 
-/** The error's message. A single mistake is on the same line; several mistakes have a line each. */
-const messageOf = (faults: ReadonlyArray<FieldError>): string => {
-  const sentences = limitFields({ found: faults, more: 0 }, "error").map(sentenceOf)
-  return `The configuration is not valid:${sentences.length === 1 ? " " : "\n  "}${sentences.join("\n  ")}`
-}
+/** Makes the error for the mistakes in a configuration. */
+export const invalidConfig = (mistakes: ReadonlyArray<FieldError>): InvalidConfig =>
+  new InvalidConfig({
+    message: listed(
+      "The configuration is not valid:",
+      limitFields({ found: mistakes, more: 0 }, "error").map(sentenceOf)
+    ),
+    mistakes
+  })
 
 const sentenceOf = ({ path, message, allowed_values = [] }: FieldError): string =>
   [

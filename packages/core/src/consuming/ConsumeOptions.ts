@@ -2,6 +2,7 @@ import { Data, type Effect, Predicate, Result, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { type Event, type EventType, types } from "../events/Event.ts"
 import { Callable } from "../wire/Argument.ts"
+import { fromFieldError, listed } from "../wire/BrokenRule.ts"
 import type { FieldError } from "../wire/FieldError.ts"
 import { OrganizationId } from "../wire/Ids.ts"
 import * as Input from "../wire/Input.ts"
@@ -89,8 +90,10 @@ export interface ConsumeOptions {
   readonly log_messages?: boolean
 }
 
-/** A consumer's name or options are invalid. The message names each mistake, and what to do about it. */
-export class InvalidConsumer extends Data.TaggedError("InvalidConsumer")<{ readonly message: string }> {}
+/** A consumer's name, handler or options are invalid. The message names each mistake, and what to do about it. */
+export class InvalidConsumer extends Data.TaggedError("InvalidConsumer")<{ readonly message: string }> {
+  readonly code = "invalid_consumer"
+}
 
 /** A consumer's options, with all defaults filled in. */
 export interface ConsumeSettings {
@@ -162,12 +165,21 @@ export const settingsOf = (
 }
 
 const faultOf = (name: string, handler: unknown, options: ConsumeOptions): string | null => {
-  if (!isName(name)) return nameRule
-  if (typeof handler !== "function") return `The consumer ${name} needs a function as its handler.`
-  const wrong = wrongOptions(options)
-  if (wrong.length === 0) return null
-  const faults = wrong.map(({ path, message }) => `${path === "" ? "options" : path}: ${message}`)
-  return `The consumer ${name} has invalid options. ${faults.join(" ")}`
+  const who = isName(name) ? `The consumer ${name}` : "The consumer"
+  const wrong = wrongOptions(options).map(fromFieldError)
+  const faults = [
+    ...(isName(name) ? [] : [nameRule]),
+    ...(typeof handler === "function" ? [] : [`${who} needs a function as its handler.`]),
+    ...(wrong.length === 0
+      ? []
+      : [
+          listed(
+            `${who} has invalid options.`,
+            wrong.map(({ path, message }) => `${path === "" ? "options" : path}: ${message}`)
+          )
+        ])
+  ]
+  return faults.length === 0 ? null : faults.join("\n")
 }
 
 const isName = (name: unknown): boolean => typeof name === "string" && nameForm.test(name)

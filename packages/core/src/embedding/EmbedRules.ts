@@ -1,16 +1,25 @@
-import { Layer, Predicate } from "effect"
+import { Layer, Predicate, Result } from "effect"
 import { isLimits } from "../access/limits/Limits.ts"
 import { checkOptions, configRules, InvalidConfig, layerRule, must, type OptionRule } from "../config/ConfigRules.ts"
+import type { FieldError } from "../wire/FieldError.ts"
+import * as HttpAddress from "../wire/HttpAddress.ts"
 import * as Input from "../wire/Input.ts"
 import { hourMs } from "../wire/Timestamp.ts"
 import type { EmbedOptions } from "./Embedded.ts"
 import type { ProgramLogger } from "./ProgramLogger.ts"
+import * as sealKeys from "./sealKeys.ts"
 import * as Telemetry from "./Telemetry.ts"
 
 /* Checks the types of `embed`'s options, because a JavaScript program can pass anything. */
 
 const layer = (example: string) => layerRule(`Must be a layer, such as ${example}.`)
 const trueOrFalse = must("Must be true or false.", Predicate.isBoolean)
+
+const mistakesOf = (read: Result.Result<unknown, ReadonlyArray<FieldError>>): ReadonlyArray<FieldError> =>
+  Result.match(read, { onFailure: (mistakes) => mistakes, onSuccess: () => [] })
+
+const readPublicUrl = (address: string) =>
+  Result.mapError(HttpAddress.readBase(address), (refusal) => [{ path: "", message: HttpAddress.sentenceOf(refusal) }])
 
 const logMethods = ["debug", "info", "warn", "error"]
 
@@ -20,8 +29,8 @@ const isLogger = (value: unknown): value is ProgramLogger =>
 /** One rule for each option. If a rule is missing, this does not compile. */
 const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
   storage: layer("MemoryStorage.layer or the layer that postgres() from @quotewire/storage-pg returns"),
-  // Checked in `sealKeys.ts`.
-  seal_keys: () => [],
+  seal_keys: (value, options) =>
+    Layer.isLayer(value) ? layer("one that provides SealKeys")(value, options) : mistakesOf(sealKeys.read(value)),
   ...configRules,
   carriers: (value, options) =>
     Layer.isLayer(value)
@@ -35,7 +44,8 @@ const rules: { readonly [Option in keyof EmbedOptions]-?: OptionRule } = {
     isLimits
   ),
   webhooks: layer("NodeWebhookSender.layer() from @quotewire/http"),
-  public_url: must("Must be text.", Predicate.isString),
+  public_url: (value) =>
+    typeof value === "string" ? mistakesOf(readPublicUrl(value)) : [{ path: "", message: "Must be text." }],
   request_log: trueOrFalse,
   feedback: trueOrFalse,
   work: trueOrFalse,

@@ -213,7 +213,8 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   /**
    * Runs an Effect with all services of the core. Hosts such as `nodeHandler` are built on this method.
    *
-   * `close` releases what the Effect has acquired before it releases the services. Rejects with the Effect's failure.
+   * `close` releases what the Effect has acquired before it releases the services. If the Effect fails, rejects with a
+   * `ServiceFailed` whose `cause` is the failure.
    */
   readonly run: <A, E>(effect: Effect.Effect<A, E, Services | Storage | Scope.Scope>) => Promise<A>
   /**

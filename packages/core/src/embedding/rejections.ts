@@ -1,6 +1,26 @@
-import { Cause, Exit } from "effect"
+import { Cause, Exit, Predicate } from "effect"
 import { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
+
+/**
+ * The embedded service cannot start, or a call failed for another reason than a refusal. The message says what happened,
+ * and `cause` is the original error, such as `InvalidConfig` or the storage's `DatabaseRefused`.
+ */
+export class ServiceFailed extends Error {
+  readonly _tag = "ServiceFailed"
+  /** The code of the original error, such as `invalid_config`; `service_failed` if it has none. */
+  readonly code: string
+  static {
+    ServiceFailed.prototype.name = "ServiceFailed"
+  }
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : "The service failed.", { cause })
+    this.code = isCoded(cause) ? cause.code : "service_failed"
+  }
+}
+
+const isCoded = (error: unknown): error is { readonly code: string } =>
+  Predicate.hasProperty(error, "_tag") && Predicate.hasProperty(error, "code") && typeof error.code === "string"
 
 /**
  * Returns the value of an effect that has ended. If the effect failed, throws the error with which the call's promise
@@ -22,7 +42,7 @@ const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefine
     return ApiError.make("service_unavailable", { retry_after_seconds: error.retry_after_seconds })
   }
   if (Cause.hasInterruptsOnly(cause)) return signal?.aborted === true ? signal.reason : closed()
-  return new Error(error instanceof Error ? error.message : "The service failed.", { cause: error })
+  return new ServiceFailed(error)
 }
 
 /** The error for calls to a service that was closed. */

@@ -5,7 +5,6 @@ import { SealKeys } from "../access/sealing/Seal.ts"
 import { RequestLogEnabled } from "../calls/RequestLog.ts"
 import type { CarrierAdapters } from "../carriers/Carrier.ts"
 import type { Config } from "../config/Config.ts"
-import type { InvalidConfig } from "../config/ConfigRules.ts"
 import { FeedbackEnabled } from "../feedback/Feedback.ts"
 import type { Line } from "../lines/Line.ts"
 import { carriers, exchanges, layer, lines, revisions, type Services, webCryptography, worker } from "../Quotewire.ts"
@@ -64,12 +63,14 @@ const carriersOf = (
   return carriers(option === undefined ? config : { ...config, carriers: option })
 }
 
-/** The given seal keys; random keys if none were given. */
+/** The given seal keys, which were checked before; random keys if none were given. */
 const sealKeysOf = (
   option: sealKeys.GivenSealKeys | undefined
-): Layer.Layer<SealKeys, InvalidConfig, SecureRandom.SecureRandom> => {
+): Layer.Layer<SealKeys, never, SecureRandom.SecureRandom> => {
   if (option === undefined) return SealKeys.layerEphemeral
-  return isSealKeysLayer(option) ? option : Layer.effect(SealKeys, Effect.fromResult(sealKeys.read(option)))
+  return isSealKeysLayer(option)
+    ? option
+    : Layer.effect(SealKeys, Effect.orDie(Effect.fromResult(sealKeys.read(option))))
 }
 
 const isSealKeysLayer = (option: sealKeys.GivenSealKeys): option is Layer.Layer<SealKeys> => Layer.isLayer(option)

@@ -1,4 +1,5 @@
 import { Schema, SchemaIssue } from "effect"
+import { mistaken } from "../wire/Argument.ts"
 import { isCalendarDay } from "../wire/CalendarDay.ts"
 import { textUpTo } from "../wire/Input.ts"
 import type { JsonValue } from "../wire/Json.ts"
@@ -49,7 +50,7 @@ export const wholeNumber = (minimum: number, maximum: number, about: About & { r
   const { step = 1, ...rest } = about
   // A fractional step would not be exact: 0.3 % 0.1 is almost 0.1.
   if (!Number.isSafeInteger(step) || step < 1)
-    throw new Error("The step of Fact.wholeNumber must be a whole number of at least 1.")
+    throw mistaken("Fact.wholeNumber", [{ path: "step", message: "Must be a whole number of at least 1." }])
   const isInRange = (value: number) => value >= minimum && value <= maximum && value % step === 0
   return Schema.Finite.check(
     Schema.makeFilter(isInRange, {

@@ -21,7 +21,9 @@ import { type Ratings, ratings, ratingsWith } from "./ratings.ts"
 export class InvalidRatePlan extends Data.TaggedError("InvalidRatePlan")<{
   readonly message: string
   readonly faults: ReadonlyArray<Fault>
-}> {}
+}> {
+  readonly code = "invalid_rate_plan"
+}
 
 /** Options for `ratePlanCarrier`. */
 export interface RatePlanCarrierOptions extends CheckOptions {

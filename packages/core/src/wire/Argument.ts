@@ -1,14 +1,43 @@
-import { Data, Predicate, Schema } from "effect"
-import { ruleText } from "./BrokenRule.ts"
+import { Data, Predicate, Result, Schema } from "effect"
+import { type BrokenRule, fromFieldError, listed, ruleText } from "./BrokenRule.ts"
 import { isForeignSchema, otherCopy } from "./EffectCopy.ts"
 import { limitFields } from "./FieldError.ts"
 import * as Input from "./Input.ts"
 
+/** One mistake in an argument: the path of the wrong field, and what the field must be. */
+export type Mistake = BrokenRule
+
 /**
- * A function was called with an argument that it cannot use. The message says what is wrong, and never repeats the
- * argument's values.
+ * A function was called with an argument that it cannot use. The message names every wrong field and says what it must
+ * be, and never repeats a value. `mistakes` has the same as data.
  */
-export class InvalidArgument extends Data.TaggedError("InvalidArgument")<{ readonly message: string }> {}
+export class InvalidArgument extends Data.TaggedError("InvalidArgument")<{
+  readonly message: string
+  readonly mistakes?: ReadonlyArray<Mistake>
+}> {
+  readonly code = "invalid_argument"
+}
+
+/** Makes the error for the mistakes in one call of a function. */
+export const mistaken = (
+  name: string,
+  mistakes: ReadonlyArray<Mistake & { readonly allowed_values?: ReadonlyArray<string> }>
+): InvalidArgument => {
+  const told = limitFields({ found: mistakes, more: 0 }, "error").map(fromFieldError)
+  return new InvalidArgument({
+    message: listed(`${name} got an invalid argument.`, told.map(ruleText)),
+    mistakes: told
+  })
+}
+
+/** The result of checking one option. */
+type Check = Result.Result<unknown, ReadonlyArray<Mistake>>
+
+/** Combines the checks of several options. If some fail, the result has the mistakes of all of them. */
+export const every = <const Checks extends ReadonlyArray<Check> | Readonly<Record<string, Check>>>(checks: Checks) => {
+  const mistakes = Object.values(checks).flatMap((check: Check) => (Result.isFailure(check) ? check.failure : []))
+  return mistakes.length === 0 ? Result.all(checks) : Result.fail(mistakes)
+}
 
 /** A schema that accepts every object. */
 export const AnyObject = Schema.declare(Predicate.isReadonlyObject, { message: "Must be an object." })
@@ -33,7 +62,6 @@ export const checker = (name: string, shape: Schema.Decoder<unknown> = AnyObject
   return (value) => {
     const wrong = find(value)
     if (wrong.length === 0) return value
-    const sentences = limitFields({ found: wrong, more: 0 }, "error").map(ruleText)
-    throw new InvalidArgument({ message: `${name} got an invalid argument. ${sentences.join(" ")}` })
+    throw mistaken(name, wrong)
   }
 }

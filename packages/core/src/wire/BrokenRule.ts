@@ -24,5 +24,11 @@ export const fromFieldError = ({
   message: allowed_values === undefined ? message : `Must be one of ${allowed_values.join(", ")}.`
 })
 
+/** Writes an introduction and what follows from it: one sentence on the same line, several on a line each. */
+export const listed = (introduction: string, sentences: ReadonlyArray<string>): string =>
+  sentences.length === 1
+    ? `${introduction} ${sentences.join("")}`
+    : [introduction, ...sentences.map((sentence) => `  ${sentence}`)].join("\n")
+
 /** Writes a broken rule on one line: its path, if the path is not empty, and its message. */
 export const ruleText = ({ message, path }: BrokenRule): string => (path === "" ? message : `${path}: ${message}`)

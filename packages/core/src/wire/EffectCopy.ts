@@ -29,6 +29,8 @@ export const isForeignLayer = (value: unknown): boolean => Layer.isLayer(value) 
 
 /** The program loads a release of Effect with which this release was not tested. */
 export class UnsupportedEffect extends Error {
+  readonly _tag = "UnsupportedEffect"
+  readonly code = "unsupported_effect"
   constructor(version: string) {
     super(
       `Quotewire is tested with effect ${tested}x, and this program loads effect ${version}: install effect@${testedRange}.`

@@ -13,6 +13,9 @@ export const rules: { readonly [R in Refusal]: string } = {
   path: "must not have a path"
 }
 
+/** The rule behind a refusal as a sentence: `Must not have a query.` */
+export const sentenceOf = (refusal: Refusal): string => `M${rules[refusal].slice(1)}.`
+
 /** Characters that a parser would drop or encode, and `'`, which can end a string in HTML, scripts and shells. */
 const unsafe = /[\s\p{C}"'<>\\`{}|^]/u
 

@@ -12,7 +12,9 @@ export type Money = typeof Money.Type
  * A value is not a valid amount of money. The message states the rule that the value breaks, and never repeats the
  * value.
  */
-export class InvalidMoney extends Data.TaggedError("InvalidMoney")<{ readonly message: string }> {}
+export class InvalidMoney extends Data.TaggedError("InvalidMoney")<{ readonly message: string }> {
+  readonly code = "invalid_money"
+}
 
 /** The highest amount, in cents. Up to this amount, floating-point errors stay far below a cent. */
 const maxCents = 1_000_000_000_000

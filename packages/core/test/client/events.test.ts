@@ -137,6 +137,6 @@ describe("an event feed", () => {
   ]
   it.each(wrong)("immediately rejects an invalid %s, and names it", (name, options) => {
     const { client } = scripted(page("c1"))
-    assert.throws(() => client.events(options), new RegExp(`^${name} must be a number from `))
+    assert.throws(() => client.events(options), new RegExp(` ${name}: Must be a number from `))
   })
 })

@@ -113,6 +113,9 @@ describe("wait_for_quotes", () => {
     const { client } = scripted(answer(1, "completed"))
     const note = noted(client.wait_for_quotes("qreq_1", { timeout_ms }))
     await vi.advanceTimersByTimeAsync(0)
-    assert.match(String(note.error), /^RangeError: timeout_ms must be a number from 1 to 86400000\.$/)
+    assert.match(
+      String(note.error),
+      /^InvalidArgument: wait_for_quotes got an invalid argument\. timeout_ms: Must be a number from 1 to 86400000\.$/
+    )
   })
 })

@@ -170,7 +170,7 @@ describe("an embedded service's public URL", () => {
   ])("prevents the service from starting if it is %j", (public_url) =>
     Effect.gen(function* () {
       const error = yield* rejection((yield* embedded({ public_url })).ready)
-      assert.match(String(error), /^Error: The public URL must /)
+      assert.match(String(error), /: The configuration is not valid: public_url: Must /)
       assert.notInclude(String(error), public_url)
     })
   )

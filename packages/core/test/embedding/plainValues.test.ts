@@ -72,20 +72,21 @@ describe("seal keys", () => {
   const form = "32 bytes in base64, as generateSealKey() returns them."
   const randomly = "32 random bytes in base64, as generateSealKey() returns them."
   it.live.each([
-    { seal_keys: ["a secret"], says: `seal_keys[0] must be a seal key: ${form}` },
-    { seal_keys: [undefined], says: `seal_keys[0] must be a seal key: ${form}` },
+    { seal_keys: ["a secret"], says: ` seal_keys.0: Must be a seal key: ${form}` },
+    { seal_keys: [undefined], says: ` seal_keys.0: Must be a seal key: ${form}` },
     {
       seal_keys: [generateSealKey(), "", "a secret"],
-      says: `seal_keys[1] and seal_keys[2] must be a seal key: ${form}`
+      says: `\n  seal_keys.1: Must be a seal key: ${form}\n  seal_keys.2: Must be a seal key: ${form}`
     },
     {
       seal_keys: [generateSealKey(), Base64.encode(new Uint8Array(32).fill(7))],
-      says: `seal_keys[1] can be guessed: pass ${randomly}`
+      says: ` seal_keys.1: Can be guessed: pass ${randomly}`
     },
-    { seal_keys: [], says: `seal_keys must be a list of at least one key: ${form}` }
+    { seal_keys: [], says: " seal_keys: Must be a list of at least one seal key, as generateSealKey() returns them." }
   ])("that are invalid are named by position, without their values: $says", ({ says, seal_keys }) =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* messageOf((yield* embedded({ seal_keys })).ready), says)
+      const message = yield* messageOf((yield* embedded({ seal_keys })).ready)
+      assert.strictEqual(message, `The configuration is not valid:${says}`)
     })
   )
 })
@@ -95,8 +96,8 @@ describe("an option of the wrong type, which JavaScript allows", () => {
   const wrong: ReadonlyArray<readonly [string, unknown, RegExp]> = [
     ["storage", undefined, /storage: Must be a layer, such as MemoryStorage\.layer/],
     ["storage", MemoryStorage, /storage: Must be a layer/],
-    ["seal_keys", secret, /seal_keys must be a list of at least one key/],
-    ["seal_keys", [1, null], /seal_keys\[0\] and seal_keys\[1\] must be a seal key/],
+    ["seal_keys", secret, /seal_keys: Must be a list of at least one seal key/],
+    ["seal_keys", [1, null], /seal_keys\.0: Must be a seal key.*\s+seal_keys\.1: Must be a seal key/],
     ["carriers", null, /carriers: Must be a list of carriers/],
     ["limits", {}, /limits: Must have every limit in/],
     ["limits", { ...standardLimits, organization_factor: secret }, /limits: Must have every limit in/],

@@ -38,6 +38,10 @@ export class ApiError extends Error {
     ApiError.prototype.name = "ApiError"
     Object.defineProperty(ApiError.prototype, Symbol.for("@quotewire/ApiError"), { value: true })
   }
+  /** The error code, under the name that Effect uses. */
+  get _tag(): ErrorCode {
+    return this.code
+  }
   constructor(refusal: Refusal) {
     super(refusal.message)
     this.code = refusal.code

@@ -16,11 +16,16 @@ export interface HostErrorDetails {
  * The error never contains the key or a response body.
  */
 export class HostError extends Error {
+  readonly _tag = "HostError"
   /**
    * `unreachable`: connecting failed, or the connection broke. `timed_out`: no response arrived in time.
    * `unexpected_answer`: the response does not come from this API, has a different revision, or has a wrong field.
    */
   readonly reason: "unreachable" | "timed_out" | "unexpected_answer"
+  /** The same as `reason`, under the name that all errors use. */
+  get code(): HostError["reason"] {
+    return this.reason
+  }
   /** The HTTP status; null if no response arrived. */
   readonly status: number | null
   readonly content_type: string | null

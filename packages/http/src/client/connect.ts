@@ -1,6 +1,7 @@
 import {
   type AnyLine,
   type AnyOperation,
+  Argument,
   type CallOptions,
   type Client,
   type FieldError,
@@ -53,7 +54,8 @@ const longestPauseMs = 60_000
  * The client retries a call unless a retry could execute it twice. It retries after refusals whose `retry_action`
  * allows a retry, honoring `Retry-After`, and after lost connections, timeouts and temporary errors from proxies. A
  * call rejects with an `ApiError` if the host refuses it, with a `HostError` if the response does not come from the
- * API, and with the signal's reason if its signal is aborted. Wrong options throw immediately.
+ * API, and with the signal's reason if its signal is aborted. Wrong options throw one `InvalidArgument` that names them
+ * all.
  *
  * If the host offers insurance lines of its own, pass their type as `OwnLine`: `connect<typeof bicycle>(…)`.
  *
@@ -85,22 +87,41 @@ const names = Object.keys(routes).filter(isName)
 /** The checked options, with defaults filled in. */
 type Host = Required<ConnectOptions>
 
+/** Checks all options, because JavaScript programs have no compiler to check them. */
 const checked = (options: ConnectOptions): Host => {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError("connect needs an options object, such as { base_url, key }.")
-  }
-  const { check_answer = () => null, fetch: send, key, max_retries = 4, timeout_ms = 15_000 } = options
-  if (!isHeaderValue(key)) throw new TypeError("key must be an API key: visible ASCII characters, no blanks.")
-  if (!Number.isInteger(max_retries) || max_retries < 0 || max_retries > 20) {
-    throw new RangeError("max_retries must be a whole number from 0 to 20.")
-  }
-  if (typeof timeout_ms !== "number" || !(timeout_ms >= 1 && timeout_ms <= 3_600_000)) {
-    throw new RangeError("timeout_ms must be a number from 1 to 3600000.")
-  }
-  if (send !== undefined && typeof send !== "function") throw new TypeError("fetch must be a function.")
-  if (typeof check_answer !== "function") throw new TypeError("check_answer must be a function.")
+  const isObject = typeof options === "object" && options !== null
+  const {
+    base_url,
+    check_answer = () => null,
+    fetch: send,
+    key,
+    max_retries = 4,
+    timeout_ms = 15_000
+  } = isObject ? options : { base_url: "", key: "" }
+  const base = baseOf(base_url)
+  Argument.check(
+    "connect",
+    isObject
+      ? [
+          [
+            "base_url",
+            base !== null,
+            "Must be an absolute http or https URL without user, password, query or fragment."
+          ],
+          ["key", isHeaderValue(key), "Must be an API key: visible ASCII characters, no blanks."],
+          [
+            "max_retries",
+            Number.isInteger(max_retries) && max_retries >= 0 && max_retries <= 20,
+            "Must be a whole number from 0 to 20."
+          ],
+          Argument.inRange("timeout_ms", timeout_ms, 1, 3_600_000),
+          ["fetch", send === undefined || typeof send === "function", "Must be a function."],
+          ["check_answer", typeof check_answer === "function", "Must be a function."]
+        ]
+      : [["options", false, "Must be an object, such as { base_url, key }."]]
+  )
   return {
-    base_url: baseOf(options.base_url),
+    base_url: base ?? "",
     key,
     max_retries,
     timeout_ms,
@@ -110,18 +131,16 @@ const checked = (options: ConnectOptions): Host => {
   }
 }
 
-/** The base URL without a trailing slash. Error messages never repeat it, because it may contain a password. */
-const baseOf = (address: string): string => {
-  const url = URL.canParse(address) ? new URL(address) : null
+/** The base URL without a trailing slash; null if it is not valid. */
+const baseOf = (address: unknown): string | null => {
+  const text = typeof address === "string" || address instanceof URL ? String(address) : ""
+  const url = URL.canParse(text) ? new URL(text) : null
   const isBase =
     url !== null &&
     /^https?:$/.test(url.protocol) &&
     `${url.username}${url.password}${url.search}${url.hash}` === "" &&
-    !/[?#]/.test(address)
-  if (!isBase) {
-    throw new TypeError("base_url must be an absolute http or https URL without user, password, query or fragment.")
-  }
-  return url.href.replace(/\/+$/, "")
+    !/[?#]/.test(text)
+  return isBase ? url.href.replace(/\/+$/, "") : null
 }
 
 /** Sends a call until it succeeds, fails permanently, or has no retries left. */

@@ -16,7 +16,7 @@ export type {
   StandardLine,
   WaitOptions
 } from "@quotewire/core/client"
-export { isApiError } from "@quotewire/core/client"
+export { InvalidArgument, isApiError } from "@quotewire/core/client"
 export { ApiError } from "./ApiError.ts"
 export { type ConnectOptions, connect } from "./connect.ts"
 export { HostError } from "./HostError.ts"

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { Argument } from "@quotewire/core"
-import { Effect, Result, Schema } from "effect"
+import { Effect, Result } from "effect"
 import * as Paths from "../host/Paths.ts"
 import * as Api from "../routes/Api.ts"
 import * as HandlerOptions from "../routes/HandlerOptions.ts"
@@ -19,15 +19,14 @@ export interface NodeHandlerOptions extends HandlerOptions.HandlerOptions, Backp
   readonly address?: (request: IncomingMessage) => string | undefined
 }
 
-const checkOptions = Argument.checker("nodeHandler", Schema.Struct({ service: Mounted.Service }))
-
 /**
  * The whole API of an embedded service as a request listener for `node:http`, Express, Fastify and Nest: REST,
  * documentation, carriers' callbacks, quote links, health checks, and the agent endpoint if `mcp` is given.
  *
  * Requests wait until the service has started. If `next` is given, the listener calls it for requests outside its mount
  * path; if it is mounted at the root of a site, for requests to unknown paths. When the service is closed, running
- * requests finish, and later ones get `service_unavailable`. A wrong option throws an error that names it.
+ * requests finish, and later ones get `service_unavailable`. Wrong options throw one `InvalidArgument` that names them
+ * all.
  *
  * @example
  * const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })
@@ -37,9 +36,14 @@ export const nodeHandler = (
   quotewire: Mounted.Service,
   options: NodeHandlerOptions = {}
 ): Handler.Handler["handle"] => {
-  checkOptions({ service: quotewire })
-  const checked = Result.getOrThrow(HandlerOptions.check(options))
-  const limits = Result.getOrThrow(backpressureOf(options))
+  const { checked, limits } = Result.getOrThrowWith(
+    Argument.every({
+      service: Mounted.checkService(quotewire),
+      checked: HandlerOptions.check(options),
+      limits: backpressureOf(Object(options))
+    }),
+    (mistakes) => Argument.mistaken("nodeHandler", mistakes)
+  )
   const refused = Mounted.refusals(checked)
   const refuse: Handle = (request, response) => NodeMessages.send(request, response, refused(), {}, () => {})
   const isForeign = foreignTo(checked)
@@ -64,7 +68,7 @@ export const nodeHandler = (
 type Handle = Handler.Handler["handle"]
 
 const backpressureOf = ({ max_unread_bytes, read_timeout_ms }: Backpressure.Limits) =>
-  Result.all({
+  Argument.every({
     ...(max_unread_bytes !== undefined && {
       max_unread_bytes: HandlerOptions.atLeast(1, "max_unread_bytes", max_unread_bytes)
     }),

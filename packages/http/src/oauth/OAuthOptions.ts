@@ -1,4 +1,4 @@
-import { Caller, HttpAddress, Ids, Input, InvalidArgument } from "@quotewire/core"
+import { type Argument, Caller, HttpAddress, Ids, Input, InvalidArgument } from "@quotewire/core"
 import { Result, Schema } from "effect"
 
 /**
@@ -126,31 +126,45 @@ export type OrganizationRule =
 
 const decode = Input.decoder(Options)
 
-/** Checks the options. The error names every wrong option, but repeats no values. */
+/** Checks the options. Reports every wrong option below `oauth`, but repeats no values. */
+export const read = (options: unknown): Result.Result<OAuthSettings, ReadonlyArray<Argument.Mistake>> =>
+  readNaming(options, ({ message, path }) => ({ path: under(path), message }))
+
+/** Like `read`, with one error that names every wrong option. */
 export const check = (options: unknown): Result.Result<OAuthSettings, InvalidArgument> =>
-  checkNaming(options, ({ message, path }) => `${under(path)}: ${message}`)
+  Result.mapError(read(options), refused)
 
 /** Reads the options from JSON. The error repeats nothing from the JSON, not even unknown option names. */
 export const fromJson = (text: string): Result.Result<OAuthSettings, InvalidArgument> =>
-  Result.flatMap(
-    Result.try({
-      try: (): unknown => JSON.parse(text),
-      catch: () => new InvalidArgument({ message: "oauth: Must be JSON." })
-    }),
-    (options) =>
-      checkNaming(options, ({ message, path }) => {
+  Result.try({
+    try: (): unknown => JSON.parse(text),
+    catch: () => [{ path: "oauth", message: "Must be JSON." }]
+  }).pipe(
+    Result.flatMap((options) =>
+      readNaming(options, ({ message, path }) => {
         const known = knownPart(path)
         return known === path
-          ? `${under(path)}: ${message}`
-          : `${under(known)}: Has a field that is invalid or unknown.`
+          ? { path: under(path), message }
+          : { path: under(known), message: "Has a field that is invalid or unknown." }
       })
+    ),
+    Result.mapError(refused)
   )
 
-const checkNaming = (
+const refused = (mistakes: ReadonlyArray<Argument.Mistake>) =>
+  new InvalidArgument({ message: mistakes.map(({ message, path }) => `${path}: ${message}`).join(" "), mistakes })
+
+const readNaming = (
   options: unknown,
-  describe: (wrong: { readonly path: string; readonly message: string }) => string
-): Result.Result<OAuthSettings, InvalidArgument> =>
-  Result.mapError(decode(options), ({ found }) => [...new Set(found.map(describe))]).pipe(
+  describe: (wrong: Argument.Mistake) => Argument.Mistake
+): Result.Result<OAuthSettings, ReadonlyArray<Argument.Mistake>> =>
+  Result.mapError(decode(options), ({ found }) =>
+    found
+      .map(describe)
+      .filter(({ path, message }, index, all) =>
+        all.slice(0, index).every((earlier) => earlier.path !== path || earlier.message !== message)
+      )
+  ).pipe(
     Result.flatMap((decoded) =>
       Result.map(ruleOf(decoded), (organization) => ({
         issuer: decoded.issuer,
@@ -162,8 +176,7 @@ const checkNaming = (
         algorithms: decoded.algorithms ?? Algorithm.literals,
         required: decoded.required ?? false
       }))
-    ),
-    Result.mapError((faults) => new InvalidArgument({ message: faults.join(" ") }))
+    )
   )
 
 const names: ReadonlyArray<string> = [...Object.keys(Options.fields), "claim", "ids"]
@@ -180,10 +193,10 @@ const under = (path: string): string => (path === "" ? "oauth" : `oauth.${path}`
 const ruleOf = ({
   organization_id,
   organizations
-}: typeof Options.Type): Result.Result<OrganizationRule, ReadonlyArray<string>> => {
+}: typeof Options.Type): Result.Result<OrganizationRule, ReadonlyArray<Argument.Mistake>> => {
   if (organization_id !== undefined && organizations === undefined) return Result.succeed({ organization_id })
   if (organizations === undefined || organization_id !== undefined) {
-    return Result.fail(["oauth: Must have either organization_id or organizations."])
+    return Result.fail([{ path: "oauth", message: "Must have either organization_id or organizations." }])
   }
   return Result.succeed({ claim: organizations.claim, ids: organizations.ids ?? null })
 }

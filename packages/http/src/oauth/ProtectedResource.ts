@@ -94,7 +94,10 @@ export const protectedResource = (options: {
   readonly base_url: string
 }): ProtectedResource => {
   const { oauth, ...addresses } = checked(options)
-  const { base_url } = Result.getOrThrow(Addresses.read({ base_url: addresses.base_url }))
-  const settings = Result.getOrThrow(OAuthOptions.check(oauth))
+  const { place, settings } = Result.getOrThrowWith(
+    Argument.every({ settings: OAuthOptions.read(oauth), place: Addresses.read({ base_url: addresses.base_url }) }),
+    (mistakes) => Argument.mistaken("protectedResource", mistakes)
+  )
+  const { base_url } = place
   return { path: pathOf(base_url, mcpPath), metadata: metadataOf(settings, base_url, mcpPath) }
 }

@@ -1,5 +1,5 @@
-import { Allowance, InvalidArgument, type Limits, PublicUrl, type Quotewire } from "@quotewire/core"
-import { Effect, Predicate, Result, Schema } from "effect"
+import { Allowance, Argument, type Limits, PublicUrl, type Quotewire } from "@quotewire/core"
+import { Effect, Predicate, Result, Schema, Struct } from "effect"
 import * as Addresses from "../host/Addresses.ts"
 import type * as Answering from "../host/Answering.ts"
 import * as Body from "../host/Body.ts"
@@ -87,49 +87,73 @@ export interface CheckedOptions {
   readonly service: Omit<Api.Settings<ServiceApi.Services>, "base_url">
 }
 
-/** Checks the options. The error is a sentence that names the option and the rule. */
-export const check = (options: HandlerOptions): Result.Result<CheckedOptions, InvalidArgument> =>
-  Result.gen(function* () {
-    yield* checkTypes(options)
-    const {
-      base_path,
-      base_url = null,
-      cors_origins = [],
-      docs_url = null,
-      max_arriving_bytes,
-      mcp,
-      mcp_origins = [],
-      onAnswered
-    } = yield* Addresses.read(options)
-    return {
-      base_path: yield* Result.mapError(
-        Paths.readBasePath(base_path ?? "/"),
-        (rule) => new InvalidArgument({ message: `base_path ${rule}.` })
-      ),
-      base_url,
-      docs_url,
-      answering: {
-        cors_origins,
-        ...(onAnswered !== undefined && { onAnswered }),
-        ...(max_arriving_bytes !== undefined && {
-          max_arriving_bytes: yield* atLeast(Body.maxBytes, "max_arriving_bytes", max_arriving_bytes)
-        })
-      },
-      proxies: yield* proxiesOf(options),
-      limits: options.limits ?? null,
-      grace_ms: yield* atLeast(0, "grace_ms", options.grace_ms ?? 8_000),
-      keyless: yield* keylessOf(options),
-      service: ServiceApi.of({
-        ...(mcp !== undefined && { mcp }),
-        mcp_origins: { allowed: mcp_origins, loopback: false },
-        oauth: yield* oauthOf(options),
-        operators: options.operators ?? false,
-        ...consoleOf(options)
-      })
-    }
-  })
+type Checks<A> = Result.Result<A, ReadonlyArray<Argument.Mistake>>
 
-const refused = (message: string) => Result.fail(new InvalidArgument({ message }))
+/** Checks the options. Reports every mistake, by the option's name. */
+export const check = (options: HandlerOptions): Checks<CheckedOptions> => {
+  if (!Predicate.isReadonlyObject(options)) {
+    return Result.fail([{ path: "options", message: "Must be an object, such as { base_path: '/insurance' }." }])
+  }
+  const wrongTypes = types.filter(([name, isType]) => options[name] !== undefined && !isType(options[name]))
+  // The other checks read only options of the right type.
+  const typed: HandlerOptions = Struct.omit(
+    options,
+    wrongTypes.map(([name]) => name)
+  )
+  const checks = Argument.every({
+    types:
+      wrongTypes.length === 0
+        ? Result.succeed(null)
+        : Result.fail(wrongTypes.map(([path, , what]) => ({ path, message: `Must be ${what}.` }))),
+    base_path: basePathOf(typed),
+    addresses: Addresses.read(typed),
+    max_arriving_bytes: atLeast(Body.maxBytes, "max_arriving_bytes", typed.max_arriving_bytes ?? Body.maxBytes),
+    proxies: proxiesOf(typed),
+    grace_ms: atLeast(0, "grace_ms", typed.grace_ms ?? 8_000),
+    keyless: keylessOf(options),
+    oauth: oauthOf(options)
+  })
+  return Result.map(checks, (valid) => checkedOf(options, valid))
+}
+
+interface Valid {
+  readonly base_path: string
+  readonly addresses: HandlerOptions
+  readonly proxies: RequestInfo.Proxies | null
+  readonly grace_ms: number
+  readonly keyless: Quotewire.Keyless | null
+  readonly oauth: OAuthOptions.OAuthSettings | null
+}
+
+const checkedOf = (
+  { limits, max_arriving_bytes, mcp, onAnswered, operators = false, console: pages = false }: HandlerOptions,
+  { addresses, base_path, grace_ms, keyless, oauth, proxies }: Valid
+): CheckedOptions => {
+  const { base_url = null, cors_origins = [], docs_url = null, mcp_origins = [] } = addresses
+  return {
+    base_path,
+    base_url,
+    docs_url,
+    answering: {
+      cors_origins,
+      ...(onAnswered !== undefined && { onAnswered }),
+      ...(max_arriving_bytes !== undefined && { max_arriving_bytes })
+    },
+    proxies,
+    limits: limits ?? null,
+    grace_ms,
+    keyless,
+    service: ServiceApi.of({
+      ...(mcp !== undefined && { mcp }),
+      mcp_origins: { allowed: mcp_origins, loopback: false },
+      oauth,
+      operators,
+      ...(pages !== false && { console: pages === true ? {} : pages })
+    })
+  }
+}
+
+const refused = (path: string, message: string) => Result.fail([{ path, message }])
 
 const isListOfText = (value: unknown): boolean => Array.isArray(value) && value.every(Predicate.isString)
 
@@ -158,36 +182,22 @@ const types: ReadonlyArray<readonly [name: string, is: (value: unknown) => boole
   ["limits", Allowance.isLimits, "an object with every limit in Allowance.standardLimits"]
 ]
 
-const checkTypes = (options: unknown): Result.Result<void, InvalidArgument> => {
-  if (!Predicate.isReadonlyObject(options)) {
-    return refused("The handler options must be an object, such as { base_path: '/insurance' }.")
-  }
-  const wrong = types.find(([name, isType]) => options[name] !== undefined && !isType(options[name]))
-  return wrong === undefined ? Result.void : refused(`${wrong[0]} must be ${wrong[2]}.`)
-}
+const basePathOf = ({ base_path = "/" }: HandlerOptions): Checks<string> =>
+  Result.mapError(Paths.readBasePath(base_path), (rule) => [{ path: "base_path", message: `M${rule.slice(1)}.` }])
 
-const consoleOf = ({ console: pages = false }: HandlerOptions) => {
-  if (pages === false) return {}
-  return { console: pages === true ? {} : pages }
-}
-
-const oauthOf = ({
-  mcp,
-  oauth,
-  operators: servesOperators = false
-}: HandlerOptions): Result.Result<OAuthOptions.OAuthSettings | null, InvalidArgument> => {
+const oauthOf = ({ mcp, oauth, operators = false }: HandlerOptions): Checks<OAuthOptions.OAuthSettings | null> => {
   if (oauth === undefined) return Result.succeed(null)
-  return mcp === undefined && !servesOperators
-    ? refused("oauth needs mcp or operators: its tokens are for the agent endpoint and the operators' API.")
-    : OAuthOptions.check(oauth)
+  return mcp === undefined && !operators
+    ? refused("oauth", "Needs mcp or operators: its tokens are for the agent endpoint and the operators' API.")
+    : OAuthOptions.read(oauth)
 }
 
-const keylessOf = ({ keyless, mcp }: HandlerOptions): Result.Result<Quotewire.Keyless | null, InvalidArgument> => {
+const keylessOf = ({ keyless, mcp }: HandlerOptions): Checks<Quotewire.Keyless | null> => {
   if (keyless === undefined) return Result.succeed(null)
-  if (mcp === undefined) return refused("keyless needs mcp: only agents can call without a key.")
+  if (mcp === undefined) return refused("keyless", "Needs mcp: only agents can call without a key.")
   return isKeyless(keyless)
     ? Result.succeed(keyless)
-    : refused('keyless must be { organization_id, environment }. The environment is optional: "sandbox" or "live".')
+    : refused("keyless", 'Must be { organization_id, environment }. The environment is optional: "sandbox" or "live".')
 }
 
 const isKeyless = Schema.is(
@@ -197,23 +207,33 @@ const isKeyless = Schema.is(
   })
 )
 
-/** Checks that a number is not too small. The error names the option. */
-export const atLeast = (lowest: number, name: string, value: number): Result.Result<number, InvalidArgument> =>
+/** Checks that a number is not too small. */
+export const atLeast = (lowest: number, name: string, value: number): Checks<number> =>
   typeof value === "number" && value >= lowest
     ? Result.succeed(value)
-    : refused(`${name} must be a number, at least ${lowest}.`)
+    : refused(name, `Must be a number, at least ${lowest}.`)
 
-const proxiesOf = ({ proxies, proxy_header = "x-forwarded-for" }: HandlerOptions) => {
+const proxiesOf = ({
+  proxies,
+  proxy_header = "x-forwarded-for"
+}: HandlerOptions): Checks<RequestInfo.Proxies | null> => {
   if (proxies === undefined) return Result.succeed(null)
   const trusted = RequestInfo.readTrusted(String(proxies))
-  if (trusted === null) {
-    return refused(
-      "proxies must be the number of proxies in front of the host, from 1 to 16, or networks such as 10.0.0.0/8,fd00::/8."
-    )
-  }
-  return RequestInfo.proxyHeaders.includes(proxy_header)
-    ? Result.succeed({ trusted, header: proxy_header })
-    : refused(`proxy_header must be ${RequestInfo.proxyHeaders.join(" or ")}.`)
+  const isHeader = RequestInfo.proxyHeaders.includes(proxy_header)
+  if (trusted !== null && isHeader) return Result.succeed({ trusted, header: proxy_header })
+  const wrong = [
+    ...(trusted === null
+      ? [
+          {
+            path: "proxies",
+            message:
+              "Must be the number of proxies in front of the host, from 1 to 16, or networks such as 10.0.0.0/8,fd00::/8."
+          }
+        ]
+      : []),
+    ...(isHeader ? [] : [{ path: "proxy_header", message: `Must be ${RequestInfo.proxyHeaders.join(" or ")}.` }])
+  ]
+  return Result.fail(wrong)
 }
 
 /** The addresses and paths at which callers reach a handler. */

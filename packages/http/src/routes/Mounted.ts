@@ -1,5 +1,14 @@
-import { ApiError, type Embedded, Ids, PublicUrl, Quotewire, Revision, whenClosing } from "@quotewire/core"
-import { Cause, Effect, Layer, Predicate, Schema, type Scope } from "effect"
+import {
+  ApiError,
+  type Argument,
+  type Embedded,
+  Ids,
+  PublicUrl,
+  Quotewire,
+  Revision,
+  whenClosing
+} from "@quotewire/core"
+import { Cause, Effect, Layer, Predicate, Result, type Scope } from "effect"
 import * as Answer from "../host/Answer.ts"
 import { closingDown } from "../host/Answering.ts"
 import type { CheckedOptions } from "./HandlerOptions.ts"
@@ -19,8 +28,11 @@ export type Service = Pick<Embedded, "run"> & Partial<Pick<Embedded, "log">>
 const isService = (value: unknown): value is Service =>
   Predicate.hasProperty(value, "run") && Predicate.isFunction(value.run)
 
-/** A schema that checks that a value is an embedded service. */
-export const Service = Schema.declare(isService, { message: "Must be the service that embed returns." })
+/** Checks that a value is an embedded service. */
+export const checkService = (value: unknown): Result.Result<null, ReadonlyArray<Argument.Mistake>> =>
+  isService(value)
+    ? Result.succeed(null)
+    : Result.fail([{ path: "service", message: "Must be the service that embed returns." }])
 
 /** The maximum number of requests that wait for a service to start. Further requests are refused. */
 export const maxWaiting = 1_000

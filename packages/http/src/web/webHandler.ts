@@ -1,5 +1,5 @@
 import { Argument } from "@quotewire/core"
-import { Effect, Result, Schema } from "effect"
+import { Effect, Result } from "effect"
 import * as Api from "../routes/Api.ts"
 import * as HandlerOptions from "../routes/HandlerOptions.ts"
 import * as Mounted from "../routes/Mounted.ts"
@@ -15,19 +15,20 @@ export interface WebHandlerOptions extends HandlerOptions.HandlerOptions {
   readonly address?: (request: Request) => string | undefined
 }
 
-const ServiceOrFunction = Schema.Union([Argument.Callable, Mounted.Service]).annotate({
-  message: "Must be the service that embed returns, or a function that returns it."
-})
-
-const checkOptions = Argument.checker("webHandler", Schema.Struct({ service: ServiceOrFunction }))
+const checkService = (value: unknown) =>
+  typeof value === "function" || Result.isSuccess(Mounted.checkService(value))
+    ? Result.succeed(null)
+    : Result.fail([
+        { path: "service", message: "Must be the service that embed returns, or a function that returns it." }
+      ])
 
 /**
  * The whole API of an embedded service as a function from `Request` to `Response`, for Hono, Bun, Deno and workers:
  * REST, documentation, carriers' callbacks, quote links, health checks, and the agent endpoint if `mcp` is given.
  *
  * Requests wait until the service has started. If a caller disconnects, its request is interrupted. When the service is
- * closed, running requests finish, and later ones get `service_unavailable`. The promise never rejects. A wrong option
- * throws an error that names it.
+ * closed, running requests finish, and later ones get `service_unavailable`. The promise never rejects. Wrong options
+ * throw one `InvalidArgument` that names them all.
  *
  * Instead of the service, you can pass a function that returns it. The handler calls that function on the first
  * request. Use this if your build imports this module, as Next's does: importing it must not start the service.
@@ -40,8 +41,13 @@ export const webHandler = (
   quotewire: Mounted.Service | (() => Mounted.Service),
   options: WebHandlerOptions = {}
 ): FetchHandler.Handle => {
-  checkOptions({ service: quotewire })
-  const checked = Result.getOrThrow(HandlerOptions.check(options))
+  const { checked } = Result.getOrThrowWith(
+    Argument.every({
+      service: checkService(quotewire),
+      checked: HandlerOptions.check(options)
+    }),
+    (mistakes) => Argument.mistaken("webHandler", mistakes)
+  )
   const refused = Mounted.refusals(checked)
   const refuse: FetchHandler.Handle = (request) => Promise.resolve(FetchHandler.toResponse(refused(), request.method))
   let handle: FetchHandler.Handle | null = null

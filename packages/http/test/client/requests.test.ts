@@ -113,14 +113,14 @@ describe("connect", () => {
   ])("immediately rejects the base_url %j without repeating it", (base_url) => {
     assert.throws(
       () => connect({ base_url, key }),
-      /^base_url must be an absolute http or https URL without user, password, query or fragment\.$/
+      /^connect got an invalid argument\. base_url: Must be an absolute http or https URL without user, password, query or fragment\.$/
     )
   })
 
   it.each(["", " ", "a key", "ключ", "a\r\nb"])("immediately rejects the key %j without repeating it", (wrong) => {
     assert.throws(
       () => connect({ base_url: "https://host.example", key: wrong }),
-      /^key must be an API key: visible ASCII characters, no blanks\.$/
+      /^connect got an invalid argument\. key: Must be an API key: visible ASCII characters, no blanks\.$/
     )
   })
 
@@ -134,14 +134,14 @@ describe("connect", () => {
     const [name] = Object.keys(options)
     assert.throws(
       () => connect({ base_url: "https://host.example", key, ...options }),
-      new RegExp(`^${name} must be a .*number from`)
+      new RegExp(`^connect got an invalid argument\\. ${name}: Must be a .*number from`)
     )
   })
 
   it.each([
-    [JSON.parse('{ "timeout_ms": "5000" }'), /^timeout_ms must be a number from/],
-    [JSON.parse('{ "fetch": "window.fetch" }'), /^fetch must be a function\.$/],
-    [JSON.parse('{ "check_answer": {} }'), /^check_answer must be a function\.$/]
+    [JSON.parse('{ "timeout_ms": "5000" }'), / timeout_ms: Must be a number from/],
+    [JSON.parse('{ "fetch": "window.fetch" }'), / fetch: Must be a function\.$/],
+    [JSON.parse('{ "check_answer": {} }'), / check_answer: Must be a function\.$/]
   ])("rejects options that only JavaScript allows: %o", (options, says) => {
     assert.throws(() => connect({ base_url: "https://host.example", key, ...options }), says)
   })
@@ -149,7 +149,7 @@ describe("connect", () => {
   it.each(["null", '"https://host.example"'])("rejects options that are not an object: %s", (options) => {
     assert.throws(
       () => connect(JSON.parse(options)),
-      /^connect needs an options object, such as \{ base_url, key \}\.$/
+      /^connect got an invalid argument\. options: Must be an object, such as \{ base_url, key \}\.$/
     )
   })
 })

@@ -67,7 +67,7 @@ describe("agents without a key", () => {
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const keyless = { organization_id: "org_1" }
-      assert.throws(() => nodeHandler(quotewire, { keyless }), /keyless needs mcp/)
+      assert.throws(() => nodeHandler(quotewire, { keyless }), /keyless: Needs mcp/)
       // A JavaScript program can pass this.
       const wrong: object = { mcp, keyless: { ...keyless, environment: "test" } }
       assert.throws(() => nodeHandler(quotewire, wrong), /is optional: "sandbox" or "live"/)

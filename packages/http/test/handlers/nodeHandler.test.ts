@@ -331,33 +331,33 @@ describe("nodeHandler", () => {
   )
 
   it.live.each([
-    [{ base_path: "insurance" }, /^base_path must be a path that begins with \//],
-    [{ base_path: "/50%" }, /^base_path must .* %25/],
-    [{ base_path: "/a?b" }, /^base_path must/],
-    [{ base_path: "//insurance" }, /^base_path must .* empty segments/],
-    [{ grace_ms: -1 }, /^grace_ms must be a number, at least 0\.$/],
-    [{ read_timeout_ms: 0 }, /^read_timeout_ms must be a number, at least 1\.$/],
-    [{ max_unread_bytes: Number.NaN }, /^max_unread_bytes must be a number, at least 1\.$/],
-    [{ base_url: "shop.example" }, /^base_url must be an absolute/],
-    [{ cors_origins: ["https://shop.example/path"] }, /^cors_origins must/],
-    [{ mcp_origins: ["*"] }, /^mcp_origins must/],
-    [{ proxies: 0 }, /^proxies must be the number of proxies/],
-    [{ proxies: "everyone" }, /^proxies must be the number of proxies/],
-    [JSON.parse("null"), /^The handler options must be an object/],
-    [JSON.parse('{"base_path":5}'), /^base_path must be a path, such as \/insurance\.$/],
-    [JSON.parse('{"base_url":5}'), /^base_url must be an address/],
-    [JSON.parse('{"mcp":5}'), /^mcp must be a function .*: pass mcp from @quotewire\/mcp without calling it\.$/],
+    [{ base_path: "insurance" }, / base_path: Must be a path that begins with \//],
+    [{ base_path: "/50%" }, / base_path: Must .* %25/],
+    [{ base_path: "/a?b" }, / base_path: Must/],
+    [{ base_path: "//insurance" }, / base_path: Must .* empty segments/],
+    [{ grace_ms: -1 }, / grace_ms: Must be a number, at least 0\.$/],
+    [{ read_timeout_ms: 0 }, / read_timeout_ms: Must be a number, at least 1\.$/],
+    [{ max_unread_bytes: Number.NaN }, / max_unread_bytes: Must be a number, at least 1\.$/],
+    [{ base_url: "shop.example" }, / base_url: Must be an absolute/],
+    [{ cors_origins: ["https://shop.example/path"] }, / cors_origins\.0: Must/],
+    [{ mcp_origins: ["*"] }, / mcp_origins\.0: Must/],
+    [{ proxies: 0 }, / proxies: Must be the number of proxies/],
+    [{ proxies: "everyone" }, / proxies: Must be the number of proxies/],
+    [JSON.parse("null"), / options: Must be an object/],
+    [JSON.parse('{"base_path":5}'), / base_path: Must be a path, such as \/insurance\.$/],
+    [JSON.parse('{"base_url":5}'), / base_url: Must be an address/],
+    [JSON.parse('{"mcp":5}'), / mcp: Must be a function .*: pass mcp from @quotewire\/mcp without calling it\.$/],
     [
       JSON.parse('{"cors_origins":"https://shop.example"}'),
-      /^cors_origins must be a list of origins, such as \["https/
+      / cors_origins: Must be a list of origins, such as \["https/
     ],
-    [JSON.parse('{"mcp_origins":[5]}'), /^mcp_origins must be a list of origins/],
-    [JSON.parse('{"onAnswered":5}'), /^onAnswered must be a function\.$/],
-    [JSON.parse('{"address":5}'), /^address must be a function\.$/],
-    [JSON.parse('{"limits":5}'), /^limits must be an object with every/],
-    [{ oauth: { issuer: "https://login.example", environment: "live" } }, /^oauth needs mcp/],
-    [{ mcp, oauth: { issuer: "login.example", environment: "live" } }, /^oauth\.issuer: Must be an https address/],
-    [{ proxies: 1, proxy_header: JSON.parse('"x-real-ip"') }, /^proxy_header must be x-forwarded-for or forwarded\.$/]
+    [JSON.parse('{"mcp_origins":[5]}'), / mcp_origins: Must be a list of origins/],
+    [JSON.parse('{"onAnswered":5}'), / onAnswered: Must be a function\.$/],
+    [JSON.parse('{"address":5}'), / address: Must be a function\.$/],
+    [JSON.parse('{"limits":5}'), / limits: Must be an object with every/],
+    [{ oauth: { issuer: "https://login.example", environment: "live" } }, / oauth: Needs mcp/],
+    [{ mcp, oauth: { issuer: "login.example", environment: "live" } }, / oauth\.issuer: Must be an https address/],
+    [{ proxies: 1, proxy_header: JSON.parse('"x-real-ip"') }, / proxy_header: Must be x-forwarded-for or forwarded\.$/]
   ] as const)("throws an error for invalid options: %j", ([options, sentence]) =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()

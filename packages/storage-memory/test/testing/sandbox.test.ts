@@ -307,7 +307,7 @@ describe("a sandbox", () => {
       ['"zero_quotes"', /^Error: sandbox needs an options object, such as /],
       ['{ "cassettes": null }', /^Error: cassettes: Must be an object/],
       ['{ "cassettes": [{}] }', /^Error: cassettes: Must be an object/],
-      ['{ "lines": null }', /^Error: The configuration is not valid: lines: Must be a list of lines\./]
+      ['{ "lines": null }', /^ServiceFailed: The configuration is not valid: lines: Must be a list of lines\./]
     ] as const) {
       assert.match(String(await sandbox(JSON.parse(given)).catch((error) => error)), says)
     }

@@ -49,7 +49,9 @@ export type RefusalReason =
 export class DatabaseRefused extends Data.TaggedError("DatabaseRefused")<{
   readonly reason: RefusalReason
   readonly message: string
-}> {}
+}> {
+  readonly code = "database_refused"
+}
 
 /** Creates the error for a database that cannot be used because of its role as a cell. */
 export const cellRefused = (message: string): DatabaseRefused => new DatabaseRefused({ reason: "cell", message })

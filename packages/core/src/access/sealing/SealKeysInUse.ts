@@ -21,6 +21,7 @@ export class SealKeysRefused extends Data.TaggedError("SealKeysRefused")<{
   /** The public names of the keys in the settings, newest first. */
   readonly given: ReadonlyArray<string>
 }> {
+  readonly code = "seal_keys_refused"
   override readonly message =
     this.reason === "guessable"
       ? guessable

@@ -74,6 +74,7 @@ export interface SealRotation {
 
 /** No host has started with this newest key yet, so running hosts could not open what a rotation would seal. */
 export class NewestKeyUnused extends Data.TaggedError("NewestKeyUnused")<{ readonly key_name: string }> {
+  readonly code = "newest_key_unused"
   override readonly message =
     `No host has started with ${this.key_name} as its newest seal key: start every host with this key first.`
 }
