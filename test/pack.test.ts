@@ -85,17 +85,30 @@ const vendored = ["vendor/scalar/standalone.js", "vendor/scalar/version.json"]
 /** The console that the build puts into `packages/http`. */
 const ofConsole = ["dist/console/console.js", "dist/console/console.css"]
 
-/** Packs a package, unpacks it beside the program and returns its files. */
-const install = (name: string): ReadonlyArray<string> => {
-  const folder = join(tree, "packages", name)
-  const [packed] = JSON.parse(run(folder, "npm", "pack", "--json", "--ignore-scripts", "--pack-destination", tarballs))
-  const into = join(app, "node_modules/@quotewire", name)
-  mkdirSync(into)
-  run(app, "tar", "-xzf", join(tarballs, packed.filename), "--strip-components=1", "-C", into)
-  return packed.files.map((file: { readonly path: string }) => file.path)
+const files = new Map<string, ReadonlyArray<string>>()
+
+interface Packed {
+  readonly name: string
+  readonly filename: string
+  readonly files: ReadonlyArray<{ readonly path: string }>
 }
 
-const files = new Map<string, ReadonlyArray<string>>()
+/** Packs all packages, and unpacks each beside the program. */
+const install = (): void => {
+  const folders = packages.map((name) => `./packages/${name}`)
+  const output = run(tree, "npm", "pack", ...folders, "--json", "--ignore-scripts", "--pack-destination", tarballs)
+  const packed: ReadonlyArray<Packed> = JSON.parse(output)
+  for (const { filename, files: all, name } of packed) {
+    const into = join(app, "node_modules", name)
+    mkdirSync(into)
+    run(app, "tar", "-xzf", join(tarballs, filename), "--strip-components=1", "-C", into)
+    files.set(
+      name.replace("@quotewire/", ""),
+      all.map(({ path }) => path)
+    )
+  }
+}
+
 const tarball = (name: string): Uint8Array<ArrayBuffer> =>
   new Uint8Array(readFileSync(join(tarballs, `quotewire-${name}-${manifest(`packages/${name}`).version}.tgz`)))
 
@@ -104,7 +117,7 @@ beforeAll(() => {
   build()
   linkOthers(app)
   writeFileSync(join(app, "package.json"), JSON.stringify({ private: true, type: "module" }))
-  for (const name of packages) files.set(name, install(name))
+  install()
 }, 180_000)
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }))

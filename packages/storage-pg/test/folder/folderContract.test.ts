@@ -1,4 +1,4 @@
-import { layer } from "@effect/vitest"
+import { describe, layer } from "@effect/vitest"
 import { Storage } from "@quotewire/core"
 import { StorageContract } from "@quotewire/core/testing"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -17,34 +17,35 @@ const storage = Layer.effectContext(
   })
 ).pipe(Layer.provide(Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())))
 
-const tables = `select string_agg(format('%I.%I', schemaname, tablename), ', ') as names from pg_tables
+const tables = `select format('%I.%I', schemaname, tablename) as name from pg_tables
   where schemaname = 'quotewire' and tablename <> 'migration'`
 
 const emptied = Effect.gen(function* () {
   const database = yield* Database
-  const [row] = yield* database.read(tables, [])
-  yield* database.write(`truncate ${row?.names}`, [])
+  for (const { name } of yield* database.read(tables, [])) yield* database.write(`delete from ${name}`, [])
 })
 
-layer(storage, { timeout: 120_000 })("a PostgreSQL storage in a folder", (it) => {
-  for (const { name, run } of StorageContract.cases) it.effect(name, () => Effect.andThen(emptied, run))
-})
+layer(storage, { timeout: 120_000 })((it) => {
+  describe("a PostgreSQL storage in a folder", () => {
+    for (const { name, run } of StorageContract.cases) it.effect(name, () => Effect.andThen(emptied, run))
+  })
 
-// Only one process can open a folder, so two hosts in it share the storage.
-layer(storage, { timeout: 120_000 })("a PostgreSQL storage in a folder, used by two hosts", (it) => {
-  for (const { name, run } of StorageContract.twoHostsCases) {
-    it.effect(name, () =>
-      Effect.andThen(
-        emptied,
-        Effect.flatMap(Storage.Storage, (shared) => run(shared, shared))
+  // Only one process can open a folder, so two hosts in it share the storage.
+  describe("a PostgreSQL storage in a folder, used by two hosts", () => {
+    for (const { name, run } of StorageContract.twoHostsCases) {
+      it.effect(name, () =>
+        Effect.andThen(
+          emptied,
+          Effect.flatMap(Storage.Storage, (shared) => run(shared, shared))
+        )
       )
-    )
-  }
-})
+    }
+  })
 
-layer(storage, { timeout: 120_000 })("violated invariants in a folder", (it) => {
-  it.effect(
-    "a change that violates an invariant is a defect that names the table and the constraint",
-    () => namesItsConstraint
-  )
+  describe("violated invariants in a folder", () => {
+    it.effect(
+      "a change that violates an invariant is a defect that names the table and the constraint",
+      () => namesItsConstraint
+    )
+  })
 })
