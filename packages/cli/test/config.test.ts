@@ -11,6 +11,7 @@ import { Effect, Fiber, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { freshDatabase } from "../../../test/support/TestDatabase.ts"
 import { load } from "../src/config/ConfigFile.ts"
+import { runHere } from "./support/inProcess.ts"
 import { host, launch, run } from "./support/program.ts"
 
 const nodeModules = fileURLToPath(new URL("../../../node_modules", import.meta.url))
@@ -287,7 +288,7 @@ describe("a configuration file that cannot be used", () => {
 
   it.live("cannot be combined with a running host, which has its own configuration", () =>
     Effect.gen(function* () {
-      const ended = yield* run(["mcp", "--base-url", "http://127.0.0.1:1", "--config", "quotewire.config.ts"])
+      const ended = yield* runHere(["mcp", "--base-url", "http://127.0.0.1:1", "--config", "quotewire.config.ts"])
       assert.strictEqual(ended.code, 2)
       assert.include(ended.stderr, "--config and --base-url cannot be used together")
     })
@@ -375,9 +376,10 @@ describe("quotewire serve with a configuration file", () => {
     Effect.gen(function* () {
       const env = yield* database
       const cwd = yield* folder(withAcme)
-      const { organization_id } = JSON.parse((yield* run(["organizations", "create", "Acme", "--json"], env)).stdout)
+      const created = yield* runHere(["organizations", "create", "Acme", "--json"], env)
+      const { organization_id } = JSON.parse(created.stdout)
       const scope = ["--organization", organization_id, "--environment", "live", "--kind", "server", "--json"]
-      const uncounted = yield* run(["keys", "create", ...scope], env)
+      const uncounted = yield* runHere(["keys", "create", ...scope], env)
       assert.match(JSON.parse(uncounted.stdout).warnings.join(), /no live carriers.* with --config\.$/)
       const made = yield* run(["keys", "create", ...scope], env, cwd)
       assert.deepStrictEqual([Object.keys(JSON.parse(made.stdout)), made.stderr], [["key_id", "key"], ""])

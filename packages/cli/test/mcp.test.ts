@@ -11,6 +11,7 @@ import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js"
 import { ExampleApplications } from "@quotewire/core/testing"
 import { Bridge } from "@quotewire/mcp/stdio"
 import { Effect } from "effect"
+import { runHere } from "./support/inProcess.ts"
 
 // The command is tested as it is shipped, by the official client.
 const program = fileURLToPath(new URL("../bin/quotewire.js", import.meta.url))
@@ -35,9 +36,9 @@ const capabilitiesOf = (client: Client, line: string) =>
   Effect.promise(async () => JSON.stringify(await client.callTool({ name: "get_capabilities", arguments: { line } })))
 
 /** Runs the command to its end with this standard input. */
-const run = (args: ReadonlyArray<string>, input: string, env: Record<string, string> = {}) =>
+const run = (args: ReadonlyArray<string>, input: string) =>
   Effect.promise(async () => {
-    const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...env } })
+    const child = spawn(process.execPath, [program, ...args])
     const output = { stdout: "", stderr: "" }
     child.stdout.on("data", (bytes) => {
       output.stdout += bytes
@@ -152,7 +153,7 @@ describe("quotewire mcp", () => {
 
   it.live("treats contradictory settings as a usage error", () =>
     Effect.gen(function* () {
-      const both = yield* run(["mcp", "--http", "--base-url", "http://127.0.0.1:1"], "")
+      const both = yield* runHere(["mcp", "--http", "--base-url", "http://127.0.0.1:1"])
       assert.deepStrictEqual(both, {
         code: 2,
         stdout: "",
@@ -165,7 +166,7 @@ describe("quotewire mcp", () => {
     "explains what a host's address must be: %s",
     (address) =>
       Effect.gen(function* () {
-        const wrong = yield* run(["mcp", "--base-url", address], "")
+        const wrong = yield* runHere(["mcp", "--base-url", address])
         assert.deepStrictEqual([wrong.code, wrong.stdout], [2, ""])
         assert.include(wrong.stderr, `--base-url (or QUOTEWIRE_BASE_URL) must ${Bridge.hostRule}.`)
         assert.include(Bridge.hostRule, "without /v1/mcp")
@@ -174,7 +175,7 @@ describe("quotewire mcp", () => {
 
   it.live("explains in one sentence which keys it cannot use", () =>
     Effect.gen(function* () {
-      const wrong = yield* run(["mcp"], "", { QUOTEWIRE_API_KEY: `${key.slice(0, -1)}X` })
+      const wrong = yield* runHere(["mcp"], { QUOTEWIRE_API_KEY: `${key.slice(0, -1)}X` })
       assert.strictEqual(wrong.code, 2)
       assert.include(wrong.stderr, "QUOTEWIRE_API_KEY")
       assert.notInclude(wrong.stderr, key.slice(15, 40))
