@@ -24,7 +24,7 @@ const { id } = await client.start_quote_request({
 })
 
 const waiting = client.wait_for_quotes(id, { timeout_ms: 90_000 })
-// The sandbox's clock moves only when you advance it.
+// Advances the sandbox's clock, so that the carriers answer immediately.
 await client.advance_time({ seconds: 60 }, { idempotency_key: "a-minute" })
 const { quote_request, quotes } = await waiting
 console.log(quote_request.status)
