@@ -10,6 +10,7 @@ export interface Mistake {
  */
 export class InvalidArgument extends TypeError {
   readonly _tag = "InvalidArgument"
+  /** The error's code, under the name that all errors use. */
   readonly code = "invalid_argument"
   /** Every mistake. The message contains the same, one on each line. */
   readonly mistakes: ReadonlyArray<Mistake>

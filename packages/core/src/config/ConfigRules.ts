@@ -18,8 +18,10 @@ import type { Config } from "./Config.ts"
  */
 export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{
   readonly message: string
+  /** The wrong options, each with its path and what it must be. */
   readonly mistakes?: ReadonlyArray<FieldError>
 }> {
+  /** The error's code, under the name that all errors use. */
   readonly code = "invalid_config"
 }
 

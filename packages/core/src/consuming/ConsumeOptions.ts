@@ -11,7 +11,9 @@ import type { ParkedEvent } from "./ParkedEvent.ts"
 
 /** What a handler receives in addition to the event. */
 export interface EventContext {
+  /** The organization whose event it is. */
   readonly organization_id: OrganizationId
+  /** The environment in which the event occurred. */
   readonly environment: Environment
   /** The number of this attempt at the event, from 1. An attempt during which the process died also counts. */
   readonly attempt: number

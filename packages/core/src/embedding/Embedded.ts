@@ -30,15 +30,10 @@ import type { EmbeddedConnection, EmbeddedKey, EmbeddedOrganization } from "./vi
 /** Options for `embed`. You can spread a configuration into them: `embed({ storage, ...config })`. */
 export interface EmbedOptions<OwnLine extends Line = StandardLine>
   extends Omit<Config<OwnLine>, "carriers" | "sandbox_connections"> {
+  // What most programs set.
+
   /** Where all data is stored, such as `MemoryStorage.layer`. The service does not start if the storage is unusable. */
   readonly storage: Layer.Layer<Storage, Error>
-  /**
-   * Your own carriers, in addition to the sandbox's fictional carriers. The service does not start if one of them is
-   * invalid.
-   *
-   * If you pass a layer, it replaces all carriers, and `fictional_carriers` has no effect.
-   */
-  readonly carriers?: ReadonlyArray<CarrierAdapter> | Layer.Layer<CarrierAdapters>
   /**
    * The keys that seal facts at rest, newest first. Each is a string as returned by `generateSealKey`, the format of
    * `QUOTEWIRE_SEAL_KEYS`.
@@ -47,10 +42,43 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
    */
   readonly seal_keys?: GivenSealKeys
   /**
+   * The base address of `/go/…` links. It must be an absolute http or https URL without a query; otherwise the service
+   * does not start.
+   */
+  readonly public_url?: string
+  /** Sends webhooks. Without this option, no subscription can be created. */
+  readonly webhooks?: Layer.Layer<WebhookSender>
+  /**
+   * Your own carriers, in addition to the sandbox's fictional carriers. The service does not start if one of them is
+   * invalid.
+   *
+   * If you pass a layer, it replaces all carriers, and `fictional_carriers` has no effect.
+   */
+  readonly carriers?: ReadonlyArray<CarrierAdapter> | Layer.Layer<CarrierAdapters>
+  /**
    * Where log entries go, such as `console` or a pino logger. By default they go to standard output, from level info
    * up.
    */
   readonly logger?: ProgramLogger
+
+  // What this process does, and for whom.
+
+  /** Whether this process runs due jobs; true by default. Use false in a process that only serves calls. */
+  readonly work?: boolean
+  /** Whether calls are recorded in the request log; true by default. */
+  readonly request_log?: boolean
+  /** Whether reports about the API are accepted; true by default. */
+  readonly feedback?: boolean
+  /**
+   * Rate limits. By default, callers that arrive through a host have the limits in the API contract
+   * (`Allowance.standardLimits`), and your own program's calls have no limits. If you set limits, they apply to both.
+   */
+  readonly limits?: Limits
+  /** How long `close` waits for running work, in milliseconds; 8,000 by default. */
+  readonly grace_ms?: number
+
+  // What the runtime offers.
+
   /**
    * Where spans and metrics go. Pass the module: `import * as telemetry from "@opentelemetry/api"`. Each client call is
    * a child of the active span. Spans and metrics never contain facts about a person, keys or secrets.
@@ -58,26 +86,6 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   readonly telemetry?: OpenTelemetry
   /** The runtime's own cryptography, if it is faster than the default. */
   readonly cryptography?: Layer.Layer<Cryptography>
-  /**
-   * Rate limits. By default, callers that arrive through a host have the limits in the API contract
-   * (`Allowance.standardLimits`), and your own program's calls have no limits. If you set limits, they apply to both.
-   */
-  readonly limits?: Limits
-  /** Sends webhooks. Without this option, no subscription can be created. */
-  readonly webhooks?: Layer.Layer<WebhookSender>
-  /**
-   * The base address of `/go/…` links. It must be an absolute http or https URL without a query; otherwise the service
-   * does not start.
-   */
-  readonly public_url?: string
-  /** Whether calls are recorded in the request log; true by default. */
-  readonly request_log?: boolean
-  /** Whether reports about the API are accepted; true by default. */
-  readonly feedback?: boolean
-  /** Whether this process runs due jobs; true by default. Use false in a process that only serves calls. */
-  readonly work?: boolean
-  /** How long `close` waits for running work, in milliseconds; 8,000 by default. */
-  readonly grace_ms?: number
 }
 
 /** Identifies a parked event. Pass an event from `listParkedEvents`, or IDs that you have stored. */
@@ -89,6 +97,16 @@ export interface GivenParkedEventPlace {
 
 /**
  * The service inside another program. `embed` returns immediately; calls wait until the service has started.
+ *
+ * First steps: `createOrganization`, then `createKey`, then `client(key)` to call operations, and `close` at the end.
+ * Later:
+ * - organizations and keys: `listOrganizations`, `listKeys`, `revokeKey`
+ * - events: `consume`, `listConsumers`, `listParkedEvents`, `retryParkedEvent`, `dropParkedEvent`
+ * - carriers: `setConnection`, `testConnection`, `listConnections`, `removeConnection`, `carrierStatus`, `resetCarrier`,
+ *   `carrierCallback`
+ * - one request: `timeline`, `erase`
+ * - seal keys: `sealStatus`, `rotateSealKeys`
+ * - hosts and Effect: `run`, `log`
  *
  * What you call depends on who acts:
  * - The holder of a key: `client(key)` has every operation of the API, and sees only the key's workspace.
@@ -107,22 +125,72 @@ export interface GivenParkedEventPlace {
  * `OwnLine` is the union of the lines for which clients can start requests; by default the standard lines.
  */
 export interface Embedded<OwnLine extends Line = StandardLine> {
+  // First steps: create an organization and a key, call operations with the key, and close the service at the end.
+
   /** Resolves once the service has started. If it cannot start, this promise and all calls reject. */
   readonly ready: Promise<void>
   /** Creates an organization with a sandbox and a live workspace. */
   readonly createOrganization: (name: string) => Promise<EmbeddedOrganization>
-  /** Lists the organizations, oldest first. Times are strings, as in every response of the API. */
-  readonly listOrganizations: () => Promise<ReadonlyArray<EmbeddedOrganization>>
   /** Creates a key. If no carrier is available in the key's environment, `warnings` and the log say so. */
   readonly createKey: (options: {
     readonly organization_id: string
     readonly environment: Environment
     readonly kind: KeyKind
   }) => Promise<CreatedKey>
+  /** Makes a client that calls every operation as a method, with this API key. `connect` returns the same type. */
+  readonly client: (key: string) => Client<OwnLine>
+  /**
+   * Closes the service: ends pending long polls immediately, stops consumers, finishes running work within the grace
+   * period, and releases all resources. Handlers such as `nodeHandler` refuse new requests, and finish those that are
+   * running.
+   *
+   * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.
+   */
+  readonly close: () => Promise<void>
+
+  // Organizations and keys.
+
+  /** Lists the organizations, oldest first. Times are strings, as in every response of the API. */
+  readonly listOrganizations: () => Promise<ReadonlyArray<EmbeddedOrganization>>
   /** Lists an organization's keys, oldest first. The list contains metadata, never the keys themselves. */
   readonly listKeys: (organization_id: string) => Promise<ReadonlyArray<EmbeddedKey>>
   /** Revokes a key. From now on, calls with it are refused. */
   readonly revokeKey: (key_id: string) => Promise<EmbeddedKey>
+
+  // Events, handled in this process.
+
+  /**
+   * Calls a handler in this process with the events of all workspaces. Each event is handled at least once. A
+   * workspace's events are handled in order, one at a time across all processes. The position is stored under the
+   * consumer's name.
+   *
+   * Returns a function that stops the consumer; `close` also stops it. Throws `InvalidConsumer` if the name or an
+   * option is invalid, or if this process already has a consumer with this name.
+   */
+  readonly consume: Consume
+  /**
+   * Lists the consumers of all processes that share the storage, how far behind each of them is, and how many of its
+   * events are parked.
+   */
+  readonly listConsumers: () => Promise<ReadonlyArray<ConsumerStatus>>
+  /**
+   * Lists the events that a consumer has parked after too many failures. Within each workspace, the oldest come first.
+   */
+  readonly listParkedEvents: (name: string, filter?: ParkedEventFilter) => Promise<ReadonlyArray<ParkedEvent>>
+  /**
+   * Requests another attempt at a parked event, in any process that runs the consumer. If the attempt fails, the event
+   * stays parked.
+   *
+   * Resolves without waiting for the attempt. Rejects with `not_found` if the event is not parked.
+   */
+  readonly retryParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
+  /**
+   * Drops a parked event, so that the consumer never handles it. Rejects with `not_found` if the event is not parked.
+   */
+  readonly dropParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
+
+  // Carriers: an organization's connections, the status of your own carriers, and their callbacks.
+
   /**
    * Sets an organization's values for its connection to a carrier, replacing all earlier values.
    *
@@ -158,6 +226,14 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * `service_unavailable` if the carrier must send the callback again after `retry_after_seconds`.
    */
   readonly carrierCallback: (carrier_id: string, callback: CarrierCallback) => Promise<boolean>
+
+  // One request: what happened, and erasing what is known about its person.
+
+  /**
+   * Returns what happened to any organization's quote request, for operators: the call that started it, the recorded
+   * exchanges with carriers, quotes, events and deliveries. Rejects with `not_found` if the request does not exist.
+   */
+  readonly timeline: (quote_request_id: string, options?: TimelineOptions) => Promise<Timeline>
   /**
    * Erases what is known about a person from one quote request, or from all requests that were started with a receipt.
    *
@@ -167,6 +243,9 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * organization rejects with `not_found`.
    */
   readonly erase: (target: ErasureTarget, options: ErasureOptions) => Promise<ErasureReport>
+
+  // The keys that seal data at rest.
+
   /** Counts what each seal key seals. Reads all sealed data and changes nothing. */
   readonly sealStatus: () => Promise<SealStatus>
   /**
@@ -179,37 +258,17 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   readonly rotateSealKeys: (options?: {
     readonly on_progress?: (progress: SealProgress) => void
   }) => Promise<SealRotation>
+
+  // Operators, who have scopes and an audit log.
+
   /**
-   * Calls a handler in this process with the events of all workspaces. Each event is handled at least once. A
-   * workspace's events are handled in order, one at a time across all processes. The position is stored under the
-   * consumer's name.
-   *
-   * Returns a function that stops the consumer; `close` also stops it. Throws `InvalidConsumer` if the name or an
-   * option is invalid, or if this process already has a consumer with this name.
+   * What operators can do. You name the acting operator for the audit log. Also manages the tokens for the operators'
+   * API, which a host serves with `operators: true`.
    */
-  readonly consume: Consume
-  /**
-   * Lists the consumers of all processes that share the storage, how far behind each of them is, and how many of its
-   * events are parked.
-   */
-  readonly listConsumers: () => Promise<ReadonlyArray<ConsumerStatus>>
-  /**
-   * Lists the events that a consumer has parked after too many failures. Within each workspace, the oldest come first.
-   */
-  readonly listParkedEvents: (name: string, filter?: ParkedEventFilter) => Promise<ReadonlyArray<ParkedEvent>>
-  /**
-   * Requests another attempt at a parked event, in any process that runs the consumer. If the attempt fails, the event
-   * stays parked.
-   *
-   * Resolves without waiting for the attempt. Rejects with `not_found` if the event is not parked.
-   */
-  readonly retryParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
-  /**
-   * Drops a parked event, so that the consumer never handles it. Rejects with `not_found` if the event is not parked.
-   */
-  readonly dropParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
-  /** Makes a client that calls every operation as a method, with this API key. `connect` returns the same type. */
-  readonly client: (key: string) => Client<OwnLine>
+  readonly operators: Operators
+
+  // For hosts, and programs that use Effect.
+
   /**
    * Runs an Effect with all services of the core. Hosts such as `nodeHandler` are built on this method.
    *
@@ -221,22 +280,4 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * Logs an entry, such as `Effect.logWarning("…")`, with the service's logger, even before the service has started.
    */
   readonly log: (entry: Effect.Effect<void>) => Promise<void>
-  /**
-   * Returns what happened to any organization's quote request, for operators: the call that started it, the recorded
-   * exchanges with carriers, quotes, events and deliveries. Rejects with `not_found` if the request does not exist.
-   */
-  readonly timeline: (quote_request_id: string, options?: TimelineOptions) => Promise<Timeline>
-  /**
-   * What operators can do. You name the acting operator for the audit log. Also manages the tokens for the operators'
-   * API, which a host serves with `operators: true`.
-   */
-  readonly operators: Operators
-  /**
-   * Closes the service: ends pending long polls immediately, stops consumers, finishes running work within the grace
-   * period, and releases all resources. Handlers such as `nodeHandler` refuse new requests, and finish those that are
-   * running.
-   *
-   * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.
-   */
-  readonly close: () => Promise<void>
 }

@@ -152,8 +152,11 @@ export type ErrorEnvelope = typeof ErrorEnvelope.Type
 export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   readonly _tag: ErrorCode
   readonly message: string
+  /** The wrong or missing input fields, with their paths; null if no field is wrong. */
   readonly field_errors: ReadonlyArray<FieldError> | null
+  /** What to do next. */
   readonly retry_action: RetryActionType
+  /** How long to wait before the call can succeed, in seconds; null if waiting does not help. */
   readonly retry_after_seconds: number | null
   /**
    * The revision in which the error is written; null for the newest one, which `not_found` and errors before the

@@ -13,8 +13,10 @@ export type Mistake = BrokenRule
  */
 export class InvalidArgument extends Data.TaggedError("InvalidArgument")<{
   readonly message: string
+  /** The wrong fields, each with its path and what it must be. */
   readonly mistakes?: ReadonlyArray<Mistake>
 }> {
+  /** The error's code, under the name that all errors use. */
   readonly code = "invalid_argument"
 }
 

@@ -28,6 +28,7 @@ export class HostError extends Error {
   }
   /** The HTTP status; null if no response arrived. */
   readonly status: number | null
+  /** The content type of the response; null if there is none. */
   readonly content_type: string | null
   /** Identifies the call for support; null if the response has no `request-id` header. */
   readonly request_id: string | null
@@ -36,6 +37,7 @@ export class HostError extends Error {
    * repeat a command.
    */
   readonly retry_action: "retry" | "none"
+  /** How long to wait before the call can succeed, in seconds; null if the host does not say. */
   readonly retry_after_seconds: number | null
   static {
     HostError.prototype.name = "HostError"
