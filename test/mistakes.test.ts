@@ -94,6 +94,12 @@ describe("a call with several mistakes", () => {
       ["consumer name", "needs a function", "max_attempts", "timeout_ms"],
       () => service.consume("A secret", unknownTo("1"), { max_attempts: 0, timeout_ms: 0 })
     ],
+    ["ratePlanCarrier", ["0.", "1."], () => ratePlanCarrier(unknownTo('[{"line":"secret"},{"carrier":"secret"}]'))],
+    [
+      "postgres",
+      ["url must be", "pooler_url must be"],
+      () => embed({ storage: postgres({ url: "secret", pooler_url: "secret" }) }).ready
+    ],
     ["createKey", ["organization_id", "environment", "kind"], () => service.createKey(unknownTo("{}"))],
     ["events", ["limit", "poll_ms"], () => service.client("secret").events({ limit: 0, poll_ms: 0 })]
   ])("reports all of them: %s, %j", async (_, named, call) => {

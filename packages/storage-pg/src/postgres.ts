@@ -57,8 +57,10 @@ export const postgres = (postgresOptions: PostgresOptions): Layer.Layer<Storage.
 }
 
 const onServer = ({ data: _none, migrate: migratesOnOpen = false, pooler_url, url, ...options }: ServerOptions) => {
-  if (typeof url !== "string" || addressOf(url) === null) return refuse(wrongUrl)
-  if (pooler_url !== undefined && addressOf(pooler_url) === null) return refuse(wrongPooler)
+  if (typeof url !== "string" || addressOf(url) === null) {
+    return refuse(isPooler(pooler_url) ? wrongUrl : addressRefused(`${wrongUrl.message}\n${wrongPooler.message}`))
+  }
+  if (!isPooler(pooler_url)) return refuse(wrongPooler)
   const pooler = pooler_url === undefined ? {} : { pooler_url: Redacted.make(pooler_url) }
   const database = { ...options, ...pooler, url: Redacted.make(url) }
   const storage = PgStorage.layerWithClock(database)
@@ -72,16 +74,16 @@ const inFolder = ({ data, url }: FolderOptions) => {
 
 const refuse = (refusal: DatabaseRefused) => Layer.effectContext(Effect.fail(refusal))
 
-const wrongUrl = new DatabaseRefused({
-  reason: "address",
-  message: `url must be the address of a PostgreSQL database, ${addressForm}`
-})
+const isPooler = (url: string | undefined): boolean => url === undefined || addressOf(url) !== null
 
-const wrongPooler = new DatabaseRefused({
-  reason: "address",
-  message: `pooler_url must be the address of a pooler in front of the database, ${addressForm}`
-})
+const addressRefused = (message: string) => new DatabaseRefused({ reason: "address", message })
 
-const twoPlaces = new DatabaseRefused({ reason: "address", message: "Set either url or data, not both." })
+const wrongUrl = addressRefused(`url must be the address of a PostgreSQL database, ${addressForm}`)
 
-const wrongFolder = new DatabaseRefused({ reason: "address", message: "data must be the path of a folder." })
+const wrongPooler = addressRefused(
+  `pooler_url must be the address of a pooler in front of the database, ${addressForm}`
+)
+
+const twoPlaces = addressRefused("Set either url or data, not both.")
+
+const wrongFolder = addressRefused("data must be the path of a folder.")

@@ -49,8 +49,11 @@ const checked = checker(
 export const ratePlanCarrier = (plan: unknown, options: RatePlanCarrierOptions = {}): CarrierAdapter => {
   checked({ options })
   const plans = Array.isArray(plan)
-    ? plan.map((planFile: unknown, index) => readOrThrow(planFile, options, `${index}.`))
-    : [readOrThrow(plan, options, "")]
+    ? readAll(
+        plan.map((one: unknown, index) => [`${index}.`, one]),
+        options
+      )
+    : readAll([["", plan]], options)
   const [first] = plans
   if (first === undefined) throw invalid([{ path: "", message: "There must be at least one plan." }])
   const faults = plans.flatMap(({ carrier, line }, index) => [
@@ -71,10 +74,20 @@ const invalid = (faults: ReadonlyArray<Fault>): InvalidRatePlan =>
     faults
   })
 
-const readOrThrow = (plan: unknown, options: CheckOptions, prefix: string): RatePlan =>
-  Result.getOrThrowWith(read(plan, options), (faults) =>
-    invalid(faults.map(({ message, path }) => ({ path: prefix + path, message })))
+/** Reads plans, each with the prefix of its paths. Throws one error with the mistakes of all plans. */
+const readAll = (
+  plans: ReadonlyArray<readonly [prefix: string, plan: unknown]>,
+  options: CheckOptions
+): ReadonlyArray<RatePlan> => {
+  const results = plans.map(([prefix, plan]) =>
+    Result.mapError(read(plan, options), (ofPlan) =>
+      ofPlan.map(({ message, path }) => ({ path: prefix + path, message }))
+    )
   )
+  const faults = results.flatMap((result) => (Result.isFailure(result) ? result.failure : []))
+  if (faults.length > 0) throw invalid(faults)
+  return results.flatMap((result) => (Result.isSuccess(result) ? [result.success] : []))
+}
 
 /** Makes a carrier that answers with these plans, one for each line. The plans must have been checked. */
 export const carrierOf = (
