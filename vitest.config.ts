@@ -5,7 +5,10 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, import.meta.url))
 
-const ofPackages = ["packages/{core,http,mcp,storage-memory,storage-pg}/test/**/*.test.ts", "e2e/classes/*.test.ts"]
+// They need no other process and no socket.
+const ofOneProcess = ["packages/{core,mcp,storage-memory}/test/**/*.test.ts", "e2e/classes/*.test.ts"]
+
+const ofServers = ["packages/{http,storage-pg}/test/**/*.test.ts"]
 
 // They load programs that switch Effect's schema compiler on, for the whole process.
 const ofPrograms = [
@@ -32,7 +35,7 @@ const longest = [
 ]
 
 /** The projects in the order in which they begin. */
-const projects = ["shared workers of programs", "own workers", "shared workers"]
+const projects = ["shared workers of programs", "own workers", "shared workers of servers", "shared workers"]
 
 /**
  * Begins with the programs' tests, which wait most, so that none of them runs alone at the end. Ends with those of the
@@ -49,6 +52,13 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/**
+ * For tests with real processes, sockets or databases: a CI machine that stalls can fail one, and the report marks what
+ * was tried again. Tests of one process are tried once, because they wait for nothing else. A property that fails is not
+ * tried again, because its example would be lost.
+ */
+const again = process.env.CI === undefined ? {} : { retry: { count: 2, condition: /^(?![\s\S]*Property failed)/ } }
+
 // Tests run on the sources, so that they need no build first.
 export default defineConfig({
   resolve: {
@@ -60,15 +70,23 @@ export default defineConfig({
   test: {
     projects: [
       // These change nothing outside themselves, so they share workers: loading Effect once saves a second for each file.
-      { extends: true, test: { name: "shared workers", include: ofPackages, isolate: false } },
-      { extends: true, test: { name: "shared workers of programs", include: ofPrograms, isolate: false } },
+      { extends: true, test: { name: "shared workers", include: ofOneProcess, isolate: false } },
+      { extends: true, test: { name: "shared workers of servers", include: ofServers, isolate: false, ...again } },
+      { extends: true, test: { name: "shared workers of programs", include: ofPrograms, isolate: false, ...again } },
       {
         extends: true,
         test: {
+          ...again,
           name: "own workers",
           include: ["examples/**/*.test.ts", "e2e/**/*.test.ts", "test/**/*.test.ts"],
           // Other runners run the last ones: test/runners.test.ts.
-          exclude: ["**/node_modules/**", ...ofPackages, ...ofPrograms, "examples/testing/{jest,node}/**"]
+          exclude: [
+            "**/node_modules/**",
+            ...ofOneProcess,
+            ...ofServers,
+            ...ofPrograms,
+            "examples/testing/{jest,node}/**"
+          ]
         }
       }
     ],
@@ -82,9 +100,6 @@ export default defineConfig({
     // Ends what hangs. Tests that start processes take long on a busy machine, and pass there too.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // A CI machine that stalls can fail a test with real processes, sockets or databases; the report marks what was tried
-    // again. A property that fails is not tried again, because its example would be lost.
-    ...(process.env.CI === undefined ? {} : { retry: { count: 2, condition: /^(?![\s\S]*Property failed)/ } }),
     sequence: { sequencer: LongestFirst },
     // Many tests wait for processes and sockets, so two cores can run six files.
     maxWorkers: 3 * availableParallelism()

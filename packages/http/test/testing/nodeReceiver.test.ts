@@ -25,7 +25,7 @@ describe("a test receiver on a server", () => {
     { script: "fail", respond: Receiver.fail(429, { "retry-after": "1" }), outcome: [429, null] },
     { script: "redirect", respond: Receiver.redirect("http://127.0.0.1:1/"), outcome: [307, null] },
     { script: "a slow body", respond: Receiver.slowBody(3, 5), outcome: [200, null] },
-    { script: "too slow a body", respond: Receiver.slowBody(1_000, 5), deadline_ms: 150, outcome: [200, "timeout"] },
+    { script: "too slow a body", respond: Receiver.slowBody(1_000, 5), deadline_ms: 1_000, outcome: [200, "timeout"] },
     { script: "hang", respond: Receiver.hang, deadline_ms: 150, outcome: [null, "timeout"] },
     { script: "reset", respond: Receiver.reset, outcome: [null, "connection_failed"] },
     { script: "garbage", respond: Receiver.garbage, outcome: [null, "bad_response"] }
