@@ -76,6 +76,7 @@ const bundles = (): ReadonlyMap<string, string> => {
   const paths = packages.flatMap((name) =>
     readdirSync(join(tree, "packages", name, "dist/bundle")).map((path) => join("packages", name, "dist/bundle", path))
   )
+  assert.isNotEmpty(paths)
   return new Map(paths.map((path) => [path, readFileSync(join(tree, path), "utf8")]))
 }
 

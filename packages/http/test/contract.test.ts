@@ -182,7 +182,9 @@ describe("the contract", () => {
   })
 
   it("lists the Retry-After header on every 429 and 503", () => {
-    for (const { name, part, call } of calls.filter(({ part }) => part === "paths")) {
+    const paths = calls.filter(({ part }) => part === "paths")
+    assert.isNotEmpty(paths)
+    for (const { name, part, call } of paths) {
       const responses = JsonNode.at(document, call, "responses")
       for (const status of ["429", "503"]) {
         const headers = JsonNode.at(document, JsonNode.at(document, responses, status), "headers")

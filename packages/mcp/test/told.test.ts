@@ -135,6 +135,7 @@ describe("a model that sees only structuredContent", () => {
     Effect.gen(function* () {
       for (const line of ["personal_auto", "renters", "pet"]) {
         const { capabilities } = (yield* call("get_capabilities", { line })).structuredContent
+        assert.isNotEmpty(capabilities.disclosures, line)
         for (const { key, text } of capabilities.disclosures) assert.isAbove(text.length, 20, key)
       }
     }).pipe(Effect.provide(layer()))

@@ -100,8 +100,12 @@ describe("a new project", () => {
     for (const { files, name } of projects) {
       const { scripts } = JSON.parse(textOf(files, "package.json"))
       const readme = textOf(files, "README.md")
-      for (const [, script = ""] of readme.matchAll(/npm run (\w+)/g)) assert.property(scripts, script, name)
-      for (const [, path = ""] of readme.matchAll(/^- `([^`]+)`/gm)) {
+      const named = Array.from(readme.matchAll(/npm run (\w+)/g), ([, script = ""]) => script)
+      const listed = Array.from(readme.matchAll(/^- `([^`]+)`/gm), ([, path = ""]) => path)
+      assert.isNotEmpty(named, name)
+      assert.isNotEmpty(listed, name)
+      for (const script of named) assert.property(scripts, script, name)
+      for (const path of listed) {
         assert.isTrue(
           files.some((file) => file.path.startsWith(path)),
           `${name}: ${path}`
@@ -116,6 +120,11 @@ describe("a new project", () => {
         if (path.endsWith(".json")) assert.isObject(JSON.parse(text), `${name}: ${path}`)
         if (path.endsWith(".yaml")) assert.hasAllKeys(parse(text).services, ["postgres", "service"], name)
       }
+      assert.strictEqual(
+        files.some(({ path }) => path === "compose.yaml"),
+        name.endsWith("docker"),
+        name
+      )
     }
   })
 

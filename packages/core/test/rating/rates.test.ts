@@ -23,8 +23,11 @@ const prices = (line: string, application: unknown): Prices => {
   )
 }
 
-const yearly = (line: string, application: unknown): ReadonlyArray<number> =>
-  Object.values(prices(line, application)).map(([cents, months]) => (cents * 12) / months / 100)
+const yearly = (line: string, application: unknown): ReadonlyArray<number> => {
+  const found = Object.values(prices(line, application)).map(([cents, months]) => (cents * 12) / months / 100)
+  assert.isNotEmpty(found)
+  return found
+}
 
 const auto = (changes: object) => ({ ...reference.personal_auto, ...changes })
 const [self] = reference.personal_auto.drivers

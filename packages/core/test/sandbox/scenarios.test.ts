@@ -67,6 +67,7 @@ const start = (rows: ReadonlyArray<Row>, scenario: string): number =>
 const playAll = Effect.fnUntraced(function* (line: StandardLineName, scenario: string, startS: number) {
   const ask = askFor(line, reference[line], { scenario: parse(scenario), asked_at: requestedAt + startS * secondMs })
   const all = carriersOf(yield* carriers, line)
+  assert.isAbove(all.length, 1)
   return yield* Effect.forEach(all, (carrier) => Effect.map(play(carrier, ask), (said) => [carrier, said] as const))
 })
 
