@@ -3,9 +3,9 @@ import * as Http from "node:http"
 import { text } from "node:stream/consumers"
 import { assert, describe, it } from "@effect/vitest"
 import { ExampleApplications } from "@quotewire/core/testing"
-import { Effect, Schedule } from "effect"
+import { Effect } from "effect"
 import { migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
-import { waitUntil } from "../test/support/eventually.ts"
+import { eventually, until, waitUntil } from "../test/support/eventually.ts"
 import { statements } from "../test/support/TestDatabase.ts"
 import { Caller } from "./chaos/Caller.ts"
 import type { FeedEvent } from "./chaos/Feed.ts"
@@ -100,7 +100,7 @@ describe("a host, while its database", () => {
         const call = (path: string, sent?: Sent) => Effect.promise(() => send(`${base_url}${path}`, key, sent))
         /** Reads until the response has this status: new sessions take a moment. */
         const reading = (path: string, status: number) =>
-          Effect.repeat(call(path), { until: (answer) => answer.status === status, schedule: Schedule.spaced(50) })
+          eventually(Effect.filterOrFail(call(path), (answer) => answer.status === status))
         const subscribed = yield* call("/v1/event-subscriptions", {
           method: "POST",
           body: { url: receiver.urlOf("mine"), event_types: ["quote_request.completed", "quote.created"] }
@@ -124,20 +124,16 @@ describe("a host, while its database", () => {
         // After the fault, the refused start succeeds when repeated, and both requests are completed.
         yield* Effect.promise(async () => end(service))
         yield* reading("/health/ready", 200)
-        const after = yield* Effect.repeat(call("/v1/quote-requests", later), {
-          until: ({ status }) => status === 202,
-          schedule: Schedule.spaced(50)
-        })
+        const after = yield* eventually(
+          Effect.filterOrFail(call("/v1/quote-requests", later), ({ status }) => status === 202)
+        )
         yield* call("/v1/sandbox/time", advance(120))
         for (const { body } of [before, after]) {
           const read = yield* call(`/v1/quote-requests/${body.id}?wait_seconds=0`)
           assert.deepStrictEqual([read.body.quote_request.status, read.body.quotes.length], ["completed", 3])
         }
         // Every event is delivered, once and correctly signed.
-        yield* Effect.repeat(
-          Effect.sync(() => receiver.received.bodies.size),
-          { until: (size) => size === 8, schedule: Schedule.spaced(50) }
-        )
+        yield* until(() => receiver.received.bodies.size === 8)
         assert.deepStrictEqual(receiver.received.wrong, [])
         assert.isTrue(hosts[0].runs())
       })
@@ -158,10 +154,7 @@ describe("three hundred waiting reads", () => {
         answered++
         return answer
       })
-      yield* Effect.repeat(
-        Effect.sync(() => sent),
-        { until: (count) => count === waits.length, schedule: Schedule.spaced(10) }
-      )
+      yield* until(() => sent === waits.length)
       for (let count = 0; count < 20; count++) {
         assert.strictEqual((yield* call("/v1/quote-requests", starting())).status, 202)
         assert.strictEqual((yield* call(`${path}?wait_seconds=0`)).status, 200)

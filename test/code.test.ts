@@ -26,6 +26,21 @@ describe("the code", () => {
     holds(without(shipped, /\b(?:class|const|interface|type|function) \w+(?:Live|Impl)\b/g))
   })
 
+  it("has no test that sleeps: waits are in test/support/eventually.ts", () => {
+    // Tests of the core and of batches sleep under a test clock.
+    const inRealTime = programs.filter(
+      ({ path }) => /(?:^packages\/(?:cli|http|storage-pg)\/test|^e2e|^test)\/.*\.test\.ts$/.test(path) && path !== self
+    )
+    const sleeps =
+      /\bEffect\.sleep\(|\bSchedule\.spaced\(|\bsetTimeout } from "node:timers|\bnew Promise\([^\n]*\bsetTimeout\b/g
+    holds(
+      without(
+        inRealTime.filter(({ path }) => path !== "packages/storage-pg/test/batcher.test.ts"),
+        sleeps
+      )
+    )
+  })
+
   it("has no todos and no silenced checks", () => {
     const silenced = /\b(?:TODO|FIXME|XXX)\b|@ts-(?:ignore|expect-error|nocheck)|\bas any\b(?!\.)|\bas unknown as\b/g
     holds(

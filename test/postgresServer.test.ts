@@ -6,7 +6,8 @@ import { tmpdir, userInfo } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schedule } from "effect"
+import { Effect } from "effect"
+import { until } from "./support/eventually.ts"
 import { binariesFolder, binariesVariable, folderVariable } from "./support/PostgresServer.ts"
 import { root } from "./support/sources.ts"
 
@@ -110,10 +111,7 @@ describe("PostgreSQL for tests and benchmarks", () => {
       })
       assert.isTrue(yield* answers(port))
       child.kill("SIGKILL")
-      yield* Effect.repeat(
-        Effect.sync(() => existsSync(folder)),
-        { while: (isThere) => isThere, schedule: Schedule.spaced(50) }
-      )
+      yield* until(() => !existsSync(folder))
       assert.isFalse(yield* answers(port))
     })
   )

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Schedule } from "effect"
+import { Effect, Fiber } from "effect"
+import { eventually, until } from "../../../test/support/eventually.ts"
 import { emptyDatabase, freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
 import { runInProcess } from "./support/inProcess.ts"
 import { host, run, start, stopped } from "./support/program.ts"
@@ -215,10 +216,9 @@ describe("quotewire keys", () => {
       assert.deepInclude(first, { key_id, environment: "sandbox", kind: "server", revoked_at: null })
       const revoked = yield* printed(["keys", "revoke", key_id], env)
       assert.isNotNull(revoked.revoked_at)
-      const refused = yield* Effect.repeat(call(base_url, key, "/v1/sandbox"), {
-        until: ({ status }) => status !== 200,
-        schedule: Schedule.spaced(100)
-      })
+      const refused = yield* eventually(
+        Effect.filterOrFail(call(base_url, key, "/v1/sandbox"), ({ status }) => status !== 200)
+      )
       assert.strictEqual(refused.status, 401)
     })
   )
@@ -283,13 +283,7 @@ describe("quotewire work", () => {
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const started = start(["work", "--json", "--base-url", "https://quotes.example.com"], env)
-      yield* Effect.repeat(
-        Effect.sync(() => started.output()),
-        {
-          until: (text) => text.includes("\n"),
-          schedule: Schedule.spaced(50)
-        }
-      )
+      yield* until(() => started.output().includes("\n"))
       started.child.kill("SIGTERM")
       assert.strictEqual((yield* Effect.promise(() => started.ended)).code, 0)
     })

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { Agent, get } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schedule } from "effect"
+import { Effect } from "effect"
+import { eventually } from "../../../../test/support/eventually.ts"
 import { emptyDatabase, type freshDatabase } from "../../../../test/support/TestDatabase.ts"
 import { freePort } from "../support/freePort.ts"
 import { runInProcess } from "../support/inProcess.ts"
@@ -109,10 +110,7 @@ describe("quotewire serve --processes", () => {
 
       process.kill(pids[0] ?? assert.fail("no process"), "SIGKILL")
       yield* logged("signal SIGKILL")
-      yield* Effect.repeat(metric("quotewire_processes"), {
-        until: (count) => count === 2,
-        schedule: Schedule.spaced(50)
-      })
+      yield* eventually(Effect.filterOrFail(metric("quotewire_processes"), (count) => count === 2))
       assert.strictEqual(yield* metric("quotewire_processes_replaced_total"), 1)
 
       child.kill("SIGTERM")
