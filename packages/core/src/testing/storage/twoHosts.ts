@@ -177,17 +177,21 @@ const changes: ReadonlyArray<TwoHostsCase> = [
   rule(
     "numbers the events of both hosts in one order, without gaps",
     Effect.fnUntraced(function* (one, other) {
-      const count = 60
-      yield* Effect.forEach(
-        Sample.range(1, count),
-        (place) => (place % 2 === 0 ? one : other).commit(Sample.change({ events: [Sample.event(place)] })),
-        { concurrency: "unbounded" }
-      )
+      const rounds = 30
+      for (const round of Sample.range(1, rounds)) {
+        yield* Effect.all(
+          [
+            one.commit(Sample.change({ events: [Sample.event(round)] })),
+            other.commit(Sample.change({ events: [Sample.event(rounds + round)] }))
+          ],
+          { concurrency: "unbounded" }
+        )
+      }
       const { events } = yield* one.feed(Sample.feedOf())
       expectSame(
         "the numbers",
         events.map(({ number }) => number),
-        Sample.range(1, count)
+        Sample.range(1, 2 * rounds)
       )
       expectSame("the other host's feed", (yield* other.feed(Sample.feedOf())).events, events)
     })
