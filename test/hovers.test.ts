@@ -136,7 +136,7 @@ describe("an editor", () => {
 
   it("shows an operation's description for its method", () => {
     assert.deepStrictEqual(hovers(["cancel_quote_request", "create_organization"]), [
-      "Cancel a quote request. Cancels a request whose work has not begun. After that, it returns cannot_stop and changes nothing.",
+      "Cancel a quote request. Cancels a request that has not started yet. Otherwise returns cannot_stop and changes nothing.",
       "Create an organization. Creates an organization with a sandbox and a live workspace. Repeating the call makes another one."
     ])
   })

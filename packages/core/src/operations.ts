@@ -151,7 +151,7 @@ export const listQuoteRequests = Operation.make({
 export const cancelQuoteRequest = Operation.make({
   name: "cancel_quote_request",
   summary: "Cancel a quote request",
-  description: "Cancels a request whose work has not begun. After that, it returns cannot_stop and changes nothing.",
+  description: "Cancels a request that has not started yet. Otherwise returns cannot_stop and changes nothing.",
   tag: "Quoting",
   route: { method: "POST", path: "/v1/quote-requests/{id}/cancel", query: {}, status: 200 },
   authority: { callers: withKey, by_handle: true },
@@ -269,7 +269,7 @@ export const selectScenario = Operation.make({
   cost: { other: 1 },
   idempotent: true,
   input: Schema.Struct({
-    scenario: Schema.Literals(namesOf()).annotateKey({ description: "The scenario that later starts play" })
+    scenario: Schema.Literals(namesOf()).annotateKey({ description: "The scenario that later requests play" })
   }),
   output: ControlResult,
   errors: ["not_found", "conflict"],
@@ -281,7 +281,7 @@ export const advanceTime = Operation.make({
   name: "advance_time",
   summary: "Advance the sandbox's time",
   description:
-    "Returns once everything that fell due has happened, in due order, each at its own time: one long advance leaves the same feed as many short ones.",
+    "Returns once everything that became due has happened, in order and each at its own time. One long advance produces the same feed as many short ones.",
   tag: "Sandbox",
   route: { method: "POST", path: "/v1/sandbox/time", query: {}, status: 200 },
   authority: sandboxServer,

@@ -23,7 +23,7 @@ export const quoteRequest = Flag.String("quote-request").pipe(
     () => "--quote-request must be the id of a quote request, such as qreq_01…"
   ),
   Flag.optional,
-  Flag.withDescription("Only what is about this quote request, qreq_…, or its quotes")
+  Flag.withDescription("Only entries about this quote request, qreq_…, or its quotes")
 )
 
 /** A filter that takes any text. */

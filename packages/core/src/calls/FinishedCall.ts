@@ -111,20 +111,20 @@ const fields = {
   created_at: Timestamp.annotate({ description: "When the request was received" }),
   environment: Environment.annotateKey({ description: "The environment of the key" }),
   key_id: KeyId.annotate({ description: "The key's identifier, never the key" }),
-  operation: NullableText.annotate({ description: "Null where the request reached no operation" }),
+  operation: NullableText.annotate({ description: "The operation; null if the request reached none" }),
   method: Schema.String.annotateKey({ description: "The HTTP method" }),
   route: Schema.String.annotate({
-    description: "The matched path with {id} in place of each ID; * where none matched"
+    description: "The matched path, with {id} in place of each ID; * if no path matched"
   }),
   status: Schema.Int.annotate({ description: "The HTTP status of the response" }),
   error_code: Schema.NullOr(Schema.Literals(codes)).annotateKey({
     description: "The error code of the response; null on success"
   }),
-  duration_ms: Schema.Int.annotateKey({ description: "How long it took, in milliseconds" }),
+  duration_ms: Schema.Int.annotateKey({ description: "How long the call took, in milliseconds" }),
   quote_request_id: Schema.NullOr(QuoteRequestId).annotateKey({
-    description: "The quote request that it was about; null if none"
+    description: "The quote request that the call was about; null if none"
   }),
-  quote_id: Schema.NullOr(QuoteId).annotateKey({ description: "The quote that it was about; null if none" })
+  quote_id: Schema.NullOr(QuoteId).annotateKey({ description: "The quote that the call was about; null if none" })
 }
 
 /** One API call by an organization (api.md, Request log entries), without a body, a key or anything about a person. */
@@ -155,7 +155,7 @@ export const ListInput = Schema.Struct({
   }),
   operation: Schema.optionalKey(Schema.String).annotateKey({ description: "An operation's name" }),
   ...aboutFields,
-  since: Schema.optionalKey(OffsetDateTime).annotateKey({ description: "Requests at or after this moment" })
+  since: Schema.optionalKey(OffsetDateTime).annotateKey({ description: "Only calls at or after this time" })
 })
 export type ListInput = typeof ListInput.Type
 
@@ -163,7 +163,7 @@ export type ListInput = typeof ListInput.Type
 export const RequestLogPage = Schema.Struct({
   requests: Schema.Array(ListedRequest).annotateKey({ description: "The calls, newest first" }),
   next_cursor: Schema.NullOr(Schema.String).annotateKey({
-    description: "The `cursor` of the next page; null on the last one"
+    description: "The `cursor` of the next page; null on the last page"
   })
 })
 export type RequestLogPage = typeof RequestLogPage.Type

@@ -29,7 +29,7 @@ export const declineMeanings = {
   pet_age_limit: "The pet is too young or too old",
   breed_not_eligible: "The carrier does not insure the breed",
   start_date_out_of_range: "The policy would start too early or too late",
-  binding_moratorium: "The carrier accepts no new policies there for now, for example because of a storm",
+  binding_moratorium: "The carrier accepts no new policies in the area for now, for example because of a storm",
   already_customer: "The person is a customer of the carrier",
   carrier_notice: "Another reason; `message` has the carrier's words"
 }

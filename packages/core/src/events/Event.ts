@@ -8,8 +8,8 @@ import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 /** When an event of each type is sent (api.md, Event types). New types can appear at any time. */
 export const meanings = {
   "quote_request.queued": "A new quote request is accepted.",
-  "quote_request.updated": "A request starts, gets first quotes, or changes otherwise before a final status.",
-  "quote_request.completed": "The collection ends with results; there can be no quote among them.",
+  "quote_request.updated": "A request starts, gets its first quotes, or changes in another way before it reaches a final status.",
+  "quote_request.completed": "The request ends with results. They may include no quotes.",
   "quote_request.failed": "The request cannot start, or no carrier answers by the deadline.",
   "quote_request.cancelled": "A request is cancelled while it is still queued.",
   "quote_request.incomplete": "Some carriers gave no answer, and the request has no quotes.",
@@ -51,14 +51,14 @@ export const ResourceType = Schema.Literals(["quote_request", "quote"])
 const AnyEvent = Schema.Struct({
   id: EventId.annotateKey({ description: "The identifier of the event: handle each identifier once" }),
   type: TypeName.annotateKey({ description: "What happened. New types can be added: always have a default branch" }),
-  occurred_at: Timestamp.annotateKey({ description: "When it happened" }),
-  environment: Environment.annotateKey({ description: "The environment that it happened in" }),
-  line: LineName.annotateKey({ description: "The line of insurance" }),
+  occurred_at: Timestamp.annotateKey({ description: "When the event happened" }),
+  environment: Environment.annotateKey({ description: "The environment of the event" }),
+  line: LineName.annotateKey({ description: "The insurance line" }),
   resource: Schema.Struct({
     type: ResourceType.annotateKey({ description: "The kind of resource" }),
     id: Schema.String.annotateKey({ description: "Its identifier" }),
-    version: Schema.Int.annotateKey({ description: "The version that it reached" })
-  }).annotateKey({ description: "The resource that changed: read it to see what it is now" })
+    version: Schema.Int.annotateKey({ description: "The version that the resource reached" })
+  }).annotateKey({ description: "The resource that changed. Read the resource for its current state" })
 })
 type AnyEvent = typeof AnyEvent.Type
 type Kind = AnyEvent["resource"]["type"]

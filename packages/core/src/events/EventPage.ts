@@ -9,7 +9,7 @@ export const FeedInput = Schema.Struct({
   ...aboutFields,
   from: Schema.optionalKey(Schema.Literals(["oldest", "newest"])).annotateKey({
     description:
-      "Where to begin: at the oldest event (by default), or so late that one page reaches the newest. A cursor overrules it."
+      "Where to start without a cursor: at the oldest event (the default), or so that the first page ends with the newest event."
   })
 })
 export type FeedInput = typeof FeedInput.Type

@@ -180,7 +180,7 @@ export type Scalar = typeof Scalar.Type
 
 /** A fact that the caller did not send, and the value that was assumed for it. */
 export const Assumption = Schema.Struct({
-  path: Schema.String.annotateKey({ description: "The path of the fact, relative to `application`" }),
+  path: Schema.String.annotateKey({ description: "The path of the fact, such as `application.billing_preference`" }),
   value: Scalar.annotateKey({ description: "The value that was assumed" }),
   source: Schema.String.annotateKey({ description: "Where the value comes from" }),
   label: Schema.optionalKey(Schema.String).annotateKey({ description: "The assumption as text for a person" })

@@ -73,7 +73,7 @@ export const address = (labels: { readonly of?: string; readonly state: string; 
 export const policyFacts = {
   billing_preference: Schema.optionalKey(
     Fact.choice(["pay_in_full", "monthly"], {
-      title: "How the person would like to pay: at once, or every month",
+      title: "How the person would like to pay: in full, or every month",
       "x-assume": { value: "monthly" }
     })
   ),

@@ -7,7 +7,7 @@ import type { Codes } from "./Line.ts"
 export type Meanings = Readonly<Record<string, string>>
 
 const billingCycles = {
-  pay_in_full: "The whole premium at once",
+  pay_in_full: "The whole premium in one payment",
   monthly: "A payment every month",
   two_payments: "Two payments in a term",
   quarterly: "A payment every three months",

@@ -23,18 +23,18 @@ export const AuditEntry = Schema.Struct({
   operation: Schema.String.annotateKey({ description: "What was called" }),
   scope: OperatorScope.annotate({ description: "The scope that the operation needs" }),
   organization_id: Schema.NullOr(OrganizationId).annotateKey({
-    description: "The organization that it was about; null if none or several"
+    description: "The organization that the call was about; null if none or several"
   }),
   quote_request_id: Schema.NullOr(QuoteRequestId).annotateKey({
-    description: "The quote request that it was about; null if none"
+    description: "The quote request that the call was about; null if none"
   }),
   resource: Schema.NullOr(Schema.String).annotateKey({
-    description: "What else it was about, such as a key or a carrier, by its id; null if nothing, or if it was refused"
+    description: "What else the call was about, such as a key or a carrier, by id; null if nothing, or if the call was refused"
   }),
   outcome: Schema.Literals(auditOutcomes).annotateKey({
-    description: "How it ended. `begun`: it changes something or reads facts, and its end was not recorded"
+    description: "How the call ended. `begun`: the call changes something or reads facts, and its end was not recorded"
   }),
-  error_code: Schema.NullOr(Schema.Literals(codes)).annotateKey({ description: "Why it was refused; null otherwise" })
+  error_code: Schema.NullOr(Schema.Literals(codes)).annotateKey({ description: "Why the call was refused; null otherwise" })
 }).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type
 
@@ -96,7 +96,7 @@ export const ListInput = Schema.Struct({
   quote_request_id: Schema.optionalKey(QuoteRequestId).annotateKey({
     description: "Only calls about this quote request"
   }),
-  since: Schema.optionalKey(OffsetDateTime).annotateKey({ description: "Only calls at or after this moment" })
+  since: Schema.optionalKey(OffsetDateTime).annotateKey({ description: "Only calls at or after this time" })
 })
 export type ListInput = typeof ListInput.Type
 

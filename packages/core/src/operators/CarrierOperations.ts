@@ -15,13 +15,13 @@ const CarrierId = textUpTo(200, 1).annotateKey({ description: "The carrier, by t
 
 const CarrierStatus = Schema.Struct({
   carrier_id: Schema.String.annotateKey({ description: "The carrier" }),
-  line: Schema.String.annotateKey({ description: "The line of insurance" }),
+  line: Schema.String.annotateKey({ description: "The insurance line" }),
   environment: Environment.annotateKey({ description: "The environment" }),
   organization_id: Schema.NullOr(OrganizationId).annotateKey({
     description: "The organization, for a carrier with connections; null if all organizations are counted together"
   }),
   circuit: Schema.Literals(["closed", "open", "half_open"]).annotateKey({
-    description: "`open`: the carrier is not asked. `half_open`: the time is up, and one ask may try it"
+    description: "`open`: the carrier is not asked. `half_open`: the pause is over, and one trial ask is allowed"
   }),
   since: Schema.NullOr(Timestamp).annotateKey({ description: "When the circuit opened or last closed; null if never" }),
   until: Schema.NullOr(Timestamp).annotateKey({ description: "Until when it stays open; null if it is closed" }),

@@ -13,7 +13,7 @@ const outcomes = ["pending", "quoted", "declined", "needs_information", "no_answ
 const FoundCarrier = Schema.Struct({
   carrier_id: Schema.String.annotateKey({ description: "The carrier" }),
   outcome: Schema.Literals(outcomes).annotateKey({ description: "The outcome of the ask" }),
-  reason: Schema.NullOr(Schema.String).annotateKey({ description: "Why; null if it quoted or is pending" })
+  reason: Schema.NullOr(Schema.String).annotateKey({ description: "The reason for the outcome; null if the carrier quoted or is pending" })
 }).annotate({ identifier: "FoundCarrier" })
 
 /** A quote request as a search shows it: its state, without anything about the person. */
@@ -21,7 +21,7 @@ export const FoundRequest = Schema.Struct({
   id: QuoteRequestId.annotateKey({ description: "The identifier of the request" }),
   organization_id: OrganizationId.annotateKey({ description: "The organization that started it" }),
   environment: Environment.annotateKey({ description: "The environment that it runs in" }),
-  line: LineName.annotateKey({ description: "The line of insurance" }),
+  line: LineName.annotateKey({ description: "The insurance line" }),
   status: Schema.Literals(QuoteRequest.statuses).annotateKey({ description: "Its status" }),
   reason: Schema.String.annotateKey({ description: "The reason for the status, for a program" }),
   message: Schema.String.annotateKey({ description: "The reason, as a sentence" }),

@@ -77,7 +77,7 @@ const TimelineAnswer = Schema.Struct({
   quote_request_id: QuoteRequestId.annotateKey({ description: "The quote request" }),
   organization_id: OrganizationId.annotateKey({ description: "The organization that started it" }),
   environment: Environment.annotateKey({ description: "The environment that it runs in" }),
-  line: Schema.String.annotateKey({ description: "The line of insurance" }),
+  line: Schema.String.annotateKey({ description: "The insurance line" }),
   status: Schema.String.annotateKey({ description: "Its status" }),
   reason: Schema.String.annotateKey({ description: "The reason for the status" }),
   entries: Schema.Array(Entry).annotateKey({ description: "What happened, oldest first" }),

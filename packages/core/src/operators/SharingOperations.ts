@@ -9,7 +9,7 @@ import * as OperatorOperation from "./OperatorOperation.ts"
 /** Creates a partner link for one of an organization's resources. */
 export const createLink = OperatorOperation.make({
   name: "create_partner_link",
-  summary: "Make a partner link",
+  summary: "Create a partner link",
   description:
     "A token that reads one quote request or one event subscription of an organization until it expires. It needs the write scope, because it lets others read.",
   tag: "Partner links",

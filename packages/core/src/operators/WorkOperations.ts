@@ -10,10 +10,10 @@ const days = (description: string) => Schema.Int.annotateKey({ description })
 
 const Report = Schema.Struct({
   next_due_at: Schema.NullOr(Timestamp).annotateKey({
-    description: "When the oldest job that nobody has claimed was, or will be, due; null if none waits"
+    description: "When the oldest unclaimed job was, or will be, due; null if no job is waiting"
   }),
   waits_ms: Schema.Int.annotateKey({
-    description: "How long it has waited, in milliseconds. If it grows, no process runs jobs"
+    description: "How long that job has waited, in milliseconds. If this keeps growing, no process is running jobs"
   }),
   backlog: Schema.NullOr(
     Schema.Array(

@@ -18,7 +18,7 @@ export const linkFields = {
     description: "What the link shows: a quote request, `qreq_…`, or an event subscription, `sub_…`"
   }),
   expires_in_days: Schema.optionalKey(wholeNumber(1, maxDays)).annotateKey({
-    description: `After how many days it expires: 1 to ${maxDays}; ${defaultDays} by default`
+    description: `After how many days the link expires: 1 to ${maxDays}; ${defaultDays} by default`
   })
 }
 type LinkInput = Schema.Struct.Type<typeof linkFields>
@@ -49,7 +49,7 @@ export const makeLink = Effect.fnUntraced(function* (
 /** Creates a link that lets a partner read one resource (api.md, Partner links). */
 export const createPartnerLink = Operation.make({
   name: "create_partner_link",
-  summary: "Make a partner link",
+  summary: "Create a partner link",
   description:
     "A token that reads one quote request with its quotes and events, or the health and deliveries of one event subscription, until it expires. It is read-only, and shows no facts about the person.",
   tag: "Partner links",

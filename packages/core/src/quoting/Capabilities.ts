@@ -14,7 +14,7 @@ import { collectMs } from "./QuoteRequest.ts"
 
 /** The input for reading capabilities: the line, and optionally the only state to include. */
 export const CapabilitiesInput = Schema.Struct({
-  line: LineName.annotateKey({ description: "The line of insurance" }),
+  line: LineName.annotateKey({ description: "The insurance line" }),
   state: Schema.optionalKey(Schema.Literals(State.servedStates)).annotateKey({
     description: "A USPS code, such as TX: then `states` has only this state"
   })
@@ -23,7 +23,7 @@ export type CapabilitiesInput = typeof CapabilitiesInput.Type
 
 /** What a caller can do with a line (api.md, Capabilities). */
 export const Capabilities = Schema.Struct({
-  line: LineName.annotateKey({ description: "The line of insurance" }),
+  line: LineName.annotateKey({ description: "The insurance line" }),
   environment: Environment.annotateKey({ description: "The environment of the caller's key" }),
   revision: Schema.String.annotateKey({ description: "The newest revision of the API" }),
   states: Schema.Array(
@@ -46,10 +46,10 @@ export const Capabilities = Schema.Struct({
   required_facts: Schema.Array(
     Schema.Struct({
       path: Schema.String.annotateKey({ description: "The path of the fact, such as `application.residence.zip`" }),
-      label: Schema.String.annotateKey({ description: "How to ask a person for it" }),
+      label: Schema.String.annotateKey({ description: "How to ask a person for the fact" }),
       tier: Schema.String.annotateKey({ description: "What the fact is needed for: `price`, or `offer`" }),
       pii: Schema.NullOr(Schema.String).annotateKey({
-        description: "Whether it identifies the person: `direct`, `indirect`, `sensitive`, or null"
+        description: "Whether the fact identifies the person: `direct`, `indirect`, `sensitive`, or null"
       })
     })
   ).annotateKey({ description: "The facts that a start_quote_request call must have" }),
@@ -60,9 +60,9 @@ export const Capabilities = Schema.Struct({
   consents: Schema.Array(
     Schema.Struct({
       field: Schema.String.annotateKey({ description: "The field of the start_quote_request input" }),
-      required: Schema.Boolean.annotateKey({ description: "Whether a start_quote_request call is refused without it" }),
+      required: Schema.Boolean.annotateKey({ description: "Whether a start_quote_request call is refused without this consent" }),
       unlocks: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({
-        description: "The carriers that are asked only with it"
+        description: "The carriers that are asked only with this consent"
       })
     })
   ).annotateKey({ description: "The consents that a start_quote_request call can carry" }),

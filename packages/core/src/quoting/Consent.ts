@@ -39,7 +39,7 @@ const creditReceipt = (provider: string) =>
 
 const creditReceiptOf = (lines: LineSet) => {
   const names = [...lines.values()].filter((line) => line.has_credit_disclosure).map(({ name }) => name)
-  return creditReceipt(names.length === 0 ? "For no line of this host" : `${names.join(", ")} only`)
+  return creditReceipt(names.length === 0 ? "Not used by any line of this host" : `${names.join(", ")} only`)
 }
 
 /** The fields of a start call that contain consents (api.md, Consents). Each receipt covers one consent. */

@@ -48,10 +48,10 @@ export const Price = Schema.Struct({
   ).annotateKey({ description: "The fees of the carrier" }),
   comparison: Schema.NullOr(
     Schema.Struct({
-      amount: Money.annotateKey({ description: "The price to compare with" }),
+      amount: Money.annotateKey({ description: "The price for comparing quotes" }),
       label: Schema.String.annotateKey({ description: "What the price is for" })
     })
-  ).annotateKey({ description: "A price to compare with; null if there is none" })
+  ).annotateKey({ description: "A price for comparing quotes; null if there is none" })
 }).annotate({ identifier: "Price" })
 export type Price = typeof Price.Type
 

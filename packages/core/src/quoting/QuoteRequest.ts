@@ -71,9 +71,9 @@ export const CarrierResult = Schema.Struct({
   missing_facts: Schema.Array(Schema.String).annotateKey({
     description: "The paths of the facts that the carrier lacks"
   }),
-  quote_ids: Schema.Array(QuoteId).annotateKey({ description: "The quotes that its offers became" }),
-  asked_at: Schema.NullOr(Timestamp).annotateKey({ description: "When it was asked; null if it was not" }),
-  answered_at: Schema.NullOr(Timestamp).annotateKey({ description: "When it answered; null if it did not" })
+  quote_ids: Schema.Array(QuoteId).annotateKey({ description: "The quotes made from the carrier's offers" }),
+  asked_at: Schema.NullOr(Timestamp).annotateKey({ description: "When the carrier was asked; null if it was not" }),
+  answered_at: Schema.NullOr(Timestamp).annotateKey({ description: "When the carrier answered; null if it did not" })
 }).annotate({ identifier: "CarrierResult" })
 export type CarrierResult = typeof CarrierResult.Type
 
@@ -82,7 +82,7 @@ export const QuoteRequest = Schema.Struct({
   id: QuoteRequestId.annotateKey({ description: "The identifier of the request" }),
   version: Schema.Int.annotateKey({ description: "Increases by one with each change" }),
   environment: Environment.annotateKey({ description: "The environment that it runs in" }),
-  line: LineName.annotateKey({ description: "The line of insurance" }),
+  line: LineName.annotateKey({ description: "The insurance line" }),
   status: Schema.Literals(statuses).annotateKey({ description: "The status; `completed` and `failed` are final" }),
   status_details: Schema.Struct({
     reason: Schema.String.annotateKey({ description: "The reason, for a program. New ones can be added" }),
@@ -94,7 +94,7 @@ export const QuoteRequest = Schema.Struct({
     description: "The outcome that a sandbox plays; null if none was named"
   }),
   created_at: Timestamp.annotateKey({ description: "When it was started" }),
-  updated_at: Timestamp.annotateKey({ description: "When this version was made" }),
+  updated_at: Timestamp.annotateKey({ description: "When this version was created" }),
   deadline_at: Schema.NullOr(Timestamp).annotateKey({
     description: "The deadline for carriers; null until carriers are asked"
   }),

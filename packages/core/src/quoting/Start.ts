@@ -40,7 +40,7 @@ const applicationShown = (view: object) =>
 
 /** The input of a start call (api.md, Start). Its consents and facts are checked separately. */
 export const StartInput = Schema.Struct({
-  line: LineName.annotateKey({ description: "The line of insurance" }),
+  line: LineName.annotateKey({ description: "The insurance line" }),
   ...Consent.fields,
   scenario: Schema.optionalKey(Schema.String).annotateKey({ description: "Sandbox only: the named outcome to play." }),
   request_key: Schema.String.check(

@@ -4,9 +4,9 @@ import { QuoteId, QuoteRequestId } from "./Ids.ts"
 /** The filters by which a list selects records about a quote request or a quote (api.md, Lists). */
 export const aboutFields = {
   quote_request_id: Schema.optionalKey(QuoteRequestId).annotateKey({
-    description: "Only what is about this quote request or one of its quotes"
+    description: "Only entries about this quote request or one of its quotes"
   }),
-  quote_id: Schema.optionalKey(QuoteId).annotateKey({ description: "Only what is about this quote" })
+  quote_id: Schema.optionalKey(QuoteId).annotateKey({ description: "Only entries about this quote" })
 }
 
 /** The quote request and the quote that a record is about, or by which a list filters. */

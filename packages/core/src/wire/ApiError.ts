@@ -67,7 +67,7 @@ export const definitions = define({
   conflict: {
     status: 409,
     retry_action: "use_new_request_key",
-    meaning: "The key was already used with another input, or the resource has changed in the meantime."
+    meaning: "The key was already used with a different input, or the resource has changed in the meantime."
   },
   quote_expired: {
     status: 409,

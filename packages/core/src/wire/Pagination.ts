@@ -6,7 +6,7 @@ export const pageFields = {
   limit: Schema.optionalKey(wholeNumber(1, 100)).annotateKey({
     description: "Items on a page, 1 to 100; 10 by default"
   }),
-  cursor: Schema.optionalKey(Schema.String).annotateKey({ description: "The next_cursor of the page before" })
+  cursor: Schema.optionalKey(Schema.String).annotateKey({ description: "The next_cursor of the previous page" })
 }
 
 /** The default page size. */

@@ -33,7 +33,7 @@ export const Share = ({
       <summary>Share with a partner</summary>
       <form class="stack" onSubmit={submit}>
         <p class="minor">
-          Whoever has the link can read this page without a key: no facts about the person, and nothing else.
+          Anyone with the link can read this page without a key, but no other page and no facts about the person.
         </p>
         <div class="row">
           <label for="days">Expires after</label>

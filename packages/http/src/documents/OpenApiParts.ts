@@ -40,18 +40,18 @@ export const securitySchemes = {
 const groups: Readonly<Record<string, string>> = {
   Quoting: "Capabilities, quote requests and quotes.",
   "Partner links": "Links that let a partner read one resource until they expire.",
-  Events: "The pull feed: every event once, in one order, for 30 days.",
+  Events: "The event feed: every event once, in one order, for 30 days.",
   Webhooks: "Subscriptions, and the tools to see what was delivered.",
   Requests: "The log of an organization's calls, for 30 days, without bodies.",
   Feedback: "Reports about the API itself.",
-  Sandbox: "The controls of a sandbox: scenarios, time, expiry, replays, reset.",
+  Sandbox: "Sandbox controls: scenarios, time, expiry, replays, reset.",
   Organizations: "Organizations and their API keys.",
   "Quote requests": "Quote requests of all organizations, and what happened to them.",
   Carriers: "Carriers' circuits, and organizations' connections to them.",
   Consumers: "Programs that consume events, and the events that they have parked.",
   Recoveries: "Resending many deliveries of an endpoint, in order and at a bounded rate.",
   Work: "Due work, cells and retention.",
-  Erasing: "A person's data, erased.",
+  Erasing: "Erasing a person's data.",
   "Audit log": "What operators did."
 }
 
@@ -74,7 +74,7 @@ export const headers = (
     schema: { type: "string", enum: served.map(({ date }) => date) }
   },
   Location: {
-    description: "Where what was made can be read, on this host.",
+    description: "The path at which this host serves the created resource.",
     required: true,
     schema: { type: "string", format: "uri-reference" }
   },

@@ -45,9 +45,9 @@ const answers = {
   "2XX": { description: "Confirmed: any 2xx whose headers and body arrive within 15 seconds." },
   "4XX": {
     description:
-      "Not confirmed, such as by a redirect or a timeout: it is sent again after 5 seconds, 5 minutes, 30 minutes, 2, 5, 10 and 10 hours. If the signature is wrong or the timestamp is more than 5 minutes off, return 400 and do nothing else."
+      "Not confirmed, like a redirect or a timeout: the event is sent again after 5 seconds, 5 minutes, 30 minutes, 2, 5, 10 and 10 hours. If the signature is wrong or the timestamp is more than 5 minutes off, return 400 and do nothing else."
   },
-  "5XX": { description: "Not confirmed: it is sent again, as after a 4xx." }
+  "5XX": { description: "Not confirmed: the event is sent again on the same schedule as after a 4xx." }
 }
 
 /** The headers of a delivery: the standard ones, and the same values under the provider's prefix. */

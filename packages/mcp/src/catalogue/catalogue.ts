@@ -33,8 +33,8 @@ const pageNotes = {
   cursor: "The next_cursor of the previous page, with the same other arguments; leave it out for the first page."
 }
 const aboutNotes = {
-  quote_request_id: "Only those about this request or its quotes, qreq_…",
-  quote_id: "Only those about this quote, qt_…"
+  quote_request_id: "Only entries about this request or its quotes, qreq_…",
+  quote_id: "Only entries about this quote, qt_…"
 }
 const subscriptionNotes = { subscription_id: "The event subscription, sub_…" }
 const handleNote = "From start_quote_request."
@@ -58,7 +58,7 @@ const getCapabilities: Definition = {
   notes: {
     line: ({ lines }) =>
       `One of ${Array.from(lines.values(), ({ name, insures }) => `${name} (${insures})`).join(", ")}.`,
-    state: "The person's state, such as TX: the answer is much shorter then."
+    state: "The person's state, such as TX. It makes the answer much shorter."
   },
   schemas: () => ({ state: { type: "string" } }),
   present: CapabilitiesAnswer.present
@@ -99,7 +99,7 @@ const startQuoteRequest: Definition = {
     credit_disclosure_receipt_id: creditNote,
     contact_consent: "The receipt of the person's consent to be contacted, and the channels it covers.",
     contact_channels: "The channels to use; true only for channels in contact_consent.channels.",
-    quote_disclosure_version: "quote_disclosure.version, as the person has read it.",
+    quote_disclosure_version: "The quote_disclosure.version that the person has read.",
     quote_disclosure_accepted: "true once the person has agreed.",
     scenario: "For tests: a named outcome to play."
   },
@@ -126,7 +126,7 @@ const getQuoteRequest: Definition = {
     id: "The quote request, qreq_…",
     wait_seconds: "How long to wait for a change, 20 by default.",
     since_version: "The version that you have read.",
-    only_changes: "true to read no quote twice.",
+    only_changes: "true to omit quotes that you have already read.",
     read_handle: handleNote
   },
   hidden: hiddenHandle,
@@ -145,11 +145,11 @@ const listQuoteRequests: Definition = {
   arguments: unchanged,
   notes: {
     ...pageNotes,
-    status: "Only those of this status.",
-    line: "Only those of this line.",
+    status: "Only requests with this status.",
+    line: "Only requests for this line.",
     created_after: "RFC 3339 with offset, such as 2026-09-26T00:00:00Z.",
     created_before: "RFC 3339 with offset.",
-    updated_since: "RFC 3339 with offset: those that have changed since."
+    updated_since: "RFC 3339 with offset: only requests changed since then."
   },
   present: QuoteRequestAnswer.presentPage
 }
@@ -215,23 +215,23 @@ const listApiRequests: Definition = {
   arguments: unchanged,
   notes: {
     ...pageNotes,
-    status: "Only those with this HTTP status.",
-    operation: "Only those of this operation, such as start_quote_request.",
-    error_code: "Only those refused with this code.",
-    since: "RFC 3339 with offset: those at or after.",
+    status: "Only calls with this HTTP status.",
+    operation: "Only calls of this operation, such as start_quote_request.",
+    error_code: "Only calls refused with this code.",
+    since: "RFC 3339 with offset: only calls at or after this time.",
     ...aboutNotes
   },
   present: LogAnswers.apiRequests
 }
 
 const requestKeyNote =
-  "Your own ID of this call, a new UUID for each. To repeat a call that got no response, send the same request_key."
+  "Your own ID for this call, a new UUID for each. To repeat a call that got no response, send the same request_key."
 
 const sendTestEvent: Definition = {
   name: "send_test_event",
   title: "Send a test event to a webhook",
   description: () =>
-    "Sends a webhook.test event to one subscription's endpoint, to see whether it receives and confirms: ten a minute. Then read get_event_delivery with the event's id. The same request_key sends no second event.",
+    "Sends a webhook.test event to one subscription's endpoint, to see whether it receives and confirms events: at most ten a minute. Then read get_event_delivery with the event's id. The same request_key sends no second event.",
   annotations: sends,
   arguments: withSubscriptionAndKey,
   notes: { ...subscriptionNotes, request_key: requestKeyNote },
@@ -266,7 +266,7 @@ const replayEventDelivery: Definition = {
   name: "replay_event_delivery",
   title: "Send an event to a webhook again",
   description: () =>
-    "Sends an event of the delivery log to its subscription again, with the same id and body: at most five times a day for an event. Use it after the endpoint was repaired.",
+    "Sends an event of the delivery log to its subscription again, with the same id and body: at most five times a day for an event. Use it after the endpoint has been fixed.",
   annotations: sends,
   arguments: withSubscriptionAndKey,
   notes: { ...eventNotes, request_key: requestKeyNote },

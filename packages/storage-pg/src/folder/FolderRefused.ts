@@ -4,7 +4,7 @@ import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 /** Creates the error for a folder that cannot be used. */
 export const folderRefused = (message: string): DatabaseRefused => new DatabaseRefused({ reason: "folder", message })
 
-const isReadOnly = (folder: string) => `${folder} cannot be written: check its permissions and its file system.`
+const isReadOnly = (folder: string) => `${folder} cannot be written to: check its permissions and its file system.`
 const isFull = (folder: string) => `The disk of ${folder} is full: make room, and start again.`
 const isFile = (folder: string) => `${folder} must be a folder, but it, or a part of its path, is a file.`
 

@@ -22,11 +22,11 @@ const maxStalledMs = 600_000
 const maxMissingMs = 5_000
 
 const notRunning = refused(
-  "The new server does not copy. See that server's log: the server may need a higher max_logical_replication_workers, or may not be able to reach the old server. Then run the command again, or with --undo."
+  "The new server is not copying. See that server's log: the server may need a higher max_logical_replication_workers, or may not be able to reach the old server. Then run the command again, or with --undo."
 )
 
 const slotIsLost = refused(
-  "The old server has invalidated the replication slot of this move, and has lost the changes that the new database had not received yet: the slot kept more WAL than max_slot_wal_keep_size, or was idle for longer than idle_replication_slot_timeout. Raise that limit, run the command with --undo, and move the cell again."
+  "The old server has invalidated the replication slot of this move, and has lost the changes that the new database had not received yet: the slot retained more WAL than max_slot_wal_keep_size allows, or was idle for longer than idle_replication_slot_timeout. Raise that limit, run the command with --undo, and move the cell again."
 )
 
 /** Reads the copy's progress and lag. Fails if the subscription or the move's slot is gone. */

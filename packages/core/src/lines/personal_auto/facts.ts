@@ -41,7 +41,7 @@ export const otherRelationships = relationships.filter((relationship) => relatio
 const Driver = Schema.Struct({
   relationship: Fact.choice(relationships, {
     title: "The driver's relationship to the applicant; the first driver is the applicant",
-    label: "Who the driver is to the applicant, the first one being the applicant"
+    label: "The driver's relationship to the applicant (the first driver is the applicant)"
   }),
   first_name: Schema.optionalKey(Fact.personName({ title: "The driver's first name", examples: ["Ana"], ...person })),
   last_name: Schema.optionalKey(Fact.personName({ title: "The driver's last name", examples: ["Silva"], ...person })),
@@ -132,16 +132,16 @@ const Vehicle = Schema.Struct({
   ),
   annual_miles: Schema.optionalKey(
     Fact.wholeNumber(0, 100_000, {
-      title: "How many miles it is driven in a year",
+      title: "How many miles the vehicle is driven in a year",
       "x-assume": { value: 12_000 }
     })
   ),
   salvage_title: Schema.optionalKey(
-    Fact.yesNo({ title: "Whether it has a salvage or rebuilt title", "x-assume": { value: false } })
+    Fact.yesNo({ title: "Whether the vehicle has a salvage or rebuilt title", "x-assume": { value: false } })
   ),
   comprehensive_deductible_usd: Schema.optionalKey(
     Fact.choiceOrNull(values.deductibles_usd, {
-      title: "What the person pays first of damage without a collision, such as theft or hail",
+      title: "The deductible for damage without a collision, such as by theft or hail",
       description: "US dollars; null means not wanted",
       "x-assume": { value: 500 }
     })

@@ -31,7 +31,7 @@ const Dwelling = Schema.Struct({
     Fact.yesNo({ title: "Whether the person rents the home out for short stays", "x-assume": { value: false } })
   ),
   student_housing: Schema.optionalKey(
-    Fact.yesNo({ title: "Whether it is a dormitory or other student housing", "x-assume": { value: false } })
+    Fact.yesNo({ title: "Whether the home is a dormitory or other student housing", "x-assume": { value: false } })
   )
 }).annotate({ title: "The rented home" })
 

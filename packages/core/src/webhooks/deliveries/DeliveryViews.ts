@@ -26,7 +26,7 @@ export type DeliveryPage = typeof DeliveryPage.Type
 /** The input that identifies a delivery: a subscription, and an event in its log. */
 export const DeliveryInput = Schema.Struct({
   id: Schema.String.annotateKey({ description: "The subscription, `sub_…`" }),
-  event_id: Schema.String.annotateKey({ description: "The event, `evt_…` or `test_…`" })
+  event_id: Schema.String.annotateKey({ description: "The event, `evt_…`, or the test event, `evt_test…`" })
 })
 export type DeliveryInput = typeof DeliveryInput.Type
 

@@ -15,9 +15,9 @@ export const EventSubscription = Schema.Struct({
     description: "Whether it receives events; `disabled` is final"
   }),
   event_types: Schema.Array(TypeName).annotateKey({ description: "The types of events that it receives" }),
-  signing_secret: Schema.NullOr(Schema.String).annotate({ description: "Shown once, when it is made" }),
+  signing_secret: Schema.NullOr(Schema.String).annotate({ description: "Shown only once, in the response that creates it" }),
   previous_secret_expires_at: Schema.optionalKey(Timestamp).annotateKey({
-    description: "While older secrets still sign: when the second newest one expires"
+    description: "While older secrets still sign: when the second-newest secret expires"
   }),
   delivery_enabled: Schema.Boolean.annotate({
     description: "False after five days of failures; a PATCH with url turns delivery back on"
