@@ -8,7 +8,8 @@ import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 /** When an event of each type is sent (api.md, Event types). New types can appear at any time. */
 export const meanings = {
   "quote_request.queued": "A new quote request is accepted.",
-  "quote_request.updated": "A request starts, gets its first quotes, or changes in another way before it reaches a final status.",
+  "quote_request.updated":
+    "A request starts, gets its first quotes, or changes in another way before it reaches a final status.",
   "quote_request.completed": "The request ends with results. They may include no quotes.",
   "quote_request.failed": "The request cannot start, or no carrier answers by the deadline.",
   "quote_request.cancelled": "A request is cancelled while it is still queued.",

@@ -29,12 +29,15 @@ export const AuditEntry = Schema.Struct({
     description: "The quote request that the call was about; null if none"
   }),
   resource: Schema.NullOr(Schema.String).annotateKey({
-    description: "What else the call was about, such as a key or a carrier, by id; null if nothing, or if the call was refused"
+    description:
+      "What else the call was about, such as a key or a carrier, by id; null if nothing, or if the call was refused"
   }),
   outcome: Schema.Literals(auditOutcomes).annotateKey({
     description: "How the call ended. `begun`: the call changes something or reads facts, and its end was not recorded"
   }),
-  error_code: Schema.NullOr(Schema.Literals(codes)).annotateKey({ description: "Why the call was refused; null otherwise" })
+  error_code: Schema.NullOr(Schema.Literals(codes)).annotateKey({
+    description: "Why the call was refused; null otherwise"
+  })
 }).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type
 

@@ -13,7 +13,9 @@ const outcomes = ["pending", "quoted", "declined", "needs_information", "no_answ
 const FoundCarrier = Schema.Struct({
   carrier_id: Schema.String.annotateKey({ description: "The carrier" }),
   outcome: Schema.Literals(outcomes).annotateKey({ description: "The outcome of the ask" }),
-  reason: Schema.NullOr(Schema.String).annotateKey({ description: "The reason for the outcome; null if the carrier quoted or is pending" })
+  reason: Schema.NullOr(Schema.String).annotateKey({
+    description: "The reason for the outcome; null if the carrier quoted or is pending"
+  })
 }).annotate({ identifier: "FoundCarrier" })
 
 /** A quote request as a search shows it: its state, without anything about the person. */

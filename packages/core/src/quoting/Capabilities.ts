@@ -60,7 +60,9 @@ export const Capabilities = Schema.Struct({
   consents: Schema.Array(
     Schema.Struct({
       field: Schema.String.annotateKey({ description: "The field of the start_quote_request input" }),
-      required: Schema.Boolean.annotateKey({ description: "Whether a start_quote_request call is refused without this consent" }),
+      required: Schema.Boolean.annotateKey({
+        description: "Whether a start_quote_request call is refused without this consent"
+      }),
       unlocks: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({
         description: "The carriers that are asked only with this consent"
       })

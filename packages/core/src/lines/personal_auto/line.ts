@@ -33,7 +33,8 @@ export const personalAuto = defineLine<"personal_auto", PersonalAuto, PersonalAu
       combined_single_limit: "One combined limit for injuries to others and damage to their property",
       uninsured_motorist_bodily_injury_per_person: "Injuries caused by a driver without insurance, for each person",
       uninsured_motorist_bodily_injury_per_accident: "Injuries caused by a driver without insurance, for each accident",
-      underinsured_motorist_bodily_injury_per_person: "Injuries caused by a driver with too little insurance, for each person",
+      underinsured_motorist_bodily_injury_per_person:
+        "Injuries caused by a driver with too little insurance, for each person",
       underinsured_motorist_bodily_injury_per_accident:
         "Injuries caused by a driver with too little insurance, for each accident",
       uninsured_motorist_property_damage: "Property damaged by a driver without insurance",

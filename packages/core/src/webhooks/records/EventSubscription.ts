@@ -15,7 +15,9 @@ export const EventSubscription = Schema.Struct({
     description: "Whether it receives events; `disabled` is final"
   }),
   event_types: Schema.Array(TypeName).annotateKey({ description: "The types of events that it receives" }),
-  signing_secret: Schema.NullOr(Schema.String).annotate({ description: "Shown only once, in the response that creates it" }),
+  signing_secret: Schema.NullOr(Schema.String).annotate({
+    description: "Shown only once, in the response that creates it"
+  }),
   previous_secret_expires_at: Schema.optionalKey(Timestamp).annotateKey({
     description: "While older secrets still sign: when the second-newest secret expires"
   }),
