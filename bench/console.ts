@@ -127,7 +127,7 @@ await makeEvents(longList)
 await caughtUp()
 // Gives the console time to read the remaining pages of the event feed.
 await setTimeout(2_000)
-const before = await heap()
+const heapBefore = await heap()
 const rows = await page.evaluate<string>(`document.querySelector("table").getAttribute("aria-rowcount")`)
 showFrames(
   `scrolling ${Number(rows) - 1} rows`,
@@ -138,7 +138,7 @@ await makeEvents(hourEvents)
 await caughtUp()
 await setTimeout(2_000)
 console.log(
-  `memory of the page after ${longList} events: ${before.toFixed(1)} MB; after ${hourEvents}: ${(await heap()).toFixed(1)} MB`
+  `memory of the page after ${longList} events: ${heapBefore.toFixed(1)} MB; after ${hourEvents}: ${(await heap()).toFixed(1)} MB`
 )
 
 await browser.close()

@@ -68,8 +68,8 @@ export const run = async <Work, R extends Round, Row>(
   } finally {
     await Promise.all(all.map(({ process }) => process.stop()))
   }
-  const others = all.find(({ name }) => name === base)?.rounds ?? []
-  return all.map(({ name, rounds }) => rowOf(resultOf(name, rounds, others), rounds))
+  const baseRounds = all.find(({ name }) => name === base)?.rounds ?? []
+  return all.map(({ name, rounds }) => rowOf(resultOf(name, rounds, baseRounds), rounds))
 }
 
 const resultOf = (name: string, rounds: ReadonlyArray<Round>, rivalRounds: ReadonlyArray<Round>): Result => ({

@@ -31,9 +31,9 @@ interface Pair {
 }
 
 const microseconds = async (work: TimedCall, times: number): Promise<number> => {
-  const before = performance.now()
+  const startedMs = performance.now()
   await work(times)
-  return ((performance.now() - before) * 1_000) / times
+  return ((performance.now() - startedMs) * 1_000) / times
 }
 
 const compare = async ({ what, own, effect, times }: Pair) => {
@@ -80,13 +80,13 @@ const routing = (): Pair => {
     "/v1/sandbox/time",
     "/go/{token}"
   ]
-  const asked = [
+  const requestPaths = [
     "/v1/quotes/quo_01JABCDEFGHJKMNPQRSTVWXYZ0",
     "/v1/quote-requests",
     "/v1/event-subscriptions/sub_01JABCDEFGHJKMNPQRSTVWXYZ0/deliveries/evt_01JABCDEFGHJKMNPQRSTVWXYZ0",
     "/v1/quote-requests/qrq_01JABCDEFGHJKMNPQRSTVWXYZ0"
   ]
-  const own = Paths.make(paths.map((path) => ({ method: "GET", path, value: path })))
+  const ownPaths = Paths.make(paths.map((path) => ({ method: "GET", path, value: path })))
   const router = FindMyWay.make<string>({
     caseSensitive: true,
     ignoreDuplicateSlashes: false,
@@ -96,8 +96,8 @@ const routing = (): Pair => {
   for (const path of paths) router.on("GET", `/${path.slice(1).replace(/\{(\w+)\}/g, ":$1")}`, path)
   return {
     what: "find a route",
-    own: loop((index) => own.find("GET", asked[index % asked.length] ?? "")),
-    effect: loop((index) => router.find("GET", asked[index % asked.length] ?? "")),
+    own: loop((index) => ownPaths.find("GET", requestPaths[index % requestPaths.length] ?? "")),
+    effect: loop((index) => router.find("GET", requestPaths[index % requestPaths.length] ?? "")),
     times: 20_000
   }
 }
@@ -113,13 +113,13 @@ const cryptography = async (): Promise<ReadonlyArray<Pair>> => {
         layer
       )
     )
-  const own = await keyed(NodeCrypto.layer)
+  const ownCrypto = await keyed(NodeCrypto.layer)
   const effect = await keyed(
     TextCrypto.TextCrypto.layer.pipe(
       Layer.provide([Aead.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto)), EffectCrypto.layerMac])
     )
   )
-  const sealed = await Effect.runPromise(own.encrypt(nonce, "purpose", text))
+  const sealed = await Effect.runPromise(ownCrypto.encrypt(nonce, "purpose", text))
   const macOf = <E>(layer: Layer.Layer<Mac.Mac, E>) => Effect.runPromise(Effect.provide(Mac.Mac, layer))
   const [ownMac, effectMac] = [await macOf(NodeCrypto.layer), await macOf(EffectCrypto.layerMac)]
   const key = await Effect.runPromise(Mac.key(Mac.hmacSha256, keys.mac))
@@ -133,19 +133,19 @@ const cryptography = async (): Promise<ReadonlyArray<Pair>> => {
     },
     {
       what: "seal 600 bytes (AES-256-GCM)",
-      own: inFiber(own.encrypt(nonce, "purpose", text)),
+      own: inFiber(ownCrypto.encrypt(nonce, "purpose", text)),
       effect: inFiber(effect.encrypt(nonce, "purpose", text)),
       times: 500
     },
     {
       what: "open them",
-      own: inFiber(own.decrypt("purpose", sealed)),
+      own: inFiber(ownCrypto.decrypt("purpose", sealed)),
       effect: inFiber(effect.decrypt("purpose", sealed)),
       times: 500
     },
     {
       what: "sign a handle (HMAC)",
-      own: inFiber(own.sign("qrq_01JABCDEFGHJKMNPQRSTVWXYZ0 read handle")),
+      own: inFiber(ownCrypto.sign("qrq_01JABCDEFGHJKMNPQRSTVWXYZ0 read handle")),
       effect: inFiber(effect.sign("qrq_01JABCDEFGHJKMNPQRSTVWXYZ0 read handle")),
       times: 2_000
     }

@@ -6,9 +6,9 @@ type AnyOperation = (typeof operations)[number]
 export const named = <Name extends AnyOperation["name"]>(
   name: Name
 ): Extract<AnyOperation, { readonly name: Name }> => {
-  const found = operations.find(
+  const namedOperation = operations.find(
     (operation): operation is Extract<AnyOperation, { readonly name: Name }> => operation.name === name
   )
-  if (found === undefined) throw new Error(`There is no operation ${name}`)
-  return found
+  if (namedOperation === undefined) throw new Error(`There is no operation ${name}`)
+  return namedOperation
 }

@@ -161,20 +161,20 @@ export const write = (tables: ReadonlyArray<Table>, flags: Flags): void => {
   const memoryGb = Math.round(totalmem() / 1e9)
   const machine = `${availableParallelism()} cores of ${cpus()[0]?.model ?? "unknown"} with ${memoryGb} GB, Node ${process.version}`
   const at = `${new Date().toISOString().slice(0, 16)}Z, ${machine}`
-  const before: ReadonlyArray<StoredResults> = JSON.parse(readFileSync(results, "utf8"))
+  const storedResults: ReadonlyArray<StoredResults> = JSON.parse(readFileSync(results, "utf8"))
   const fresh = tables.map(
     (table): StoredResults => ({
       ...table,
       measured: `${at}, ${table.how ?? `${flags.rounds} rounds of ${flags.seconds} s`}`
     })
   )
-  const others = before.filter(({ name }) => !fresh.some((table) => table.name === name))
-  const ordered = [...others, ...fresh].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+  const otherTables = storedResults.filter(({ name }) => !fresh.some((table) => table.name === name))
+  const ordered = [...otherTables, ...fresh].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
   writeFileSync(results, `${JSON.stringify(ordered, null, 2)}\n`)
 
   const text = readFileSync(readme, "utf8")
   const head = text.slice(0, text.indexOf(begin) + begin.length)
   const tail = text.slice(text.indexOf(end))
-  const shown = ordered.map((table) => `${markdown(table)}\n\nMeasured ${table.measured}.`)
-  writeFileSync(readme, `${head}\n\n${shown.join("\n\n")}\n\n${tail}`)
+  const sections = ordered.map((table) => `${markdown(table)}\n\nMeasured ${table.measured}.`)
+  writeFileSync(readme, `${head}\n\n${sections.join("\n\n")}\n\n${tail}`)
 }

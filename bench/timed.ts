@@ -18,9 +18,9 @@ export const timed = async (run: () => Promise<unknown>): Promise<Timing> => {
 
 /** Repeats an action this many times. At most `atOnce` repetitions run concurrently. */
 export const sideBySide = async (times: number, atOnce: number, operation: () => Promise<void>): Promise<void> => {
-  let left = times
+  let remaining = times
   const lane = async () => {
-    while (left-- > 0) await operation()
+    while (remaining-- > 0) await operation()
   }
   await Promise.all(Array.from({ length: atOnce }, lane))
 }

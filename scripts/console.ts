@@ -24,10 +24,10 @@ const collecting = (styles: Array<string>): Plugin => {
       return { code: "export {}", moduleType: "js" }
     },
     buildEnd() {
-      const seen = new Set<string>()
+      const seenFiles = new Set<string>()
       const visit = (id: string): void => {
-        if (seen.has(id)) return
-        seen.add(id)
+        if (seenFiles.has(id)) return
+        seenFiles.add(id)
         for (const imported of this.getModuleInfo(id)?.importedIds ?? []) visit(imported)
         const text = texts.get(id)
         if (text !== undefined) styles.push(text)

@@ -48,11 +48,11 @@ export const effectModules: Plugin = {
   transform: {
     filter: { code: /"@?effect/ },
     async handler(code, id) {
-      const found = [...code.matchAll(fromIndex)]
-      const imports = await Promise.all(found.map(([, clause = "", index = ""]) => importsOf(clause, index)))
+      const importMatches = [...code.matchAll(fromIndex)]
+      const imports = await Promise.all(importMatches.map(([, clause = "", index = ""]) => importsOf(clause, index)))
       const done = code.replaceAll(fromIndex, () => imports.shift() ?? "")
-      const [left] = anyIndex.exec(done) ?? []
-      if (left !== undefined) throw new Error(`${id} must import by name what it uses: ${left}`)
+      const [remainingImport] = anyIndex.exec(done) ?? []
+      if (remainingImport !== undefined) throw new Error(`${id} must import by name what it uses: ${remainingImport}`)
       return done
     }
   }

@@ -72,8 +72,8 @@ const tell = Effect.gen(function* () {
   yield* play("preview_revisions", { id: valueAt(read, "quotes", 0, "id") })
   yield* play("list_quote_requests", { limit: 10, status: "completed" })
   yield* play("list_events", { limit: 3 })
-  const other = yield* play("start_quote_request", { ...start, request_key: "quote-0002" })
-  yield* play("cancel_quote_request", { id: valueAt(other, "id") })
+  const otherRequest = yield* play("start_quote_request", { ...start, request_key: "quote-0002" })
+  yield* play("cancel_quote_request", { id: valueAt(otherRequest, "id") })
 
   yield* play("list_event_subscriptions", { limit: 10 })
   yield* play("update_event_subscription", { id, event_types: [...eventTypes, "quote_request.failed"] })

@@ -47,8 +47,8 @@ const fieldIn = (ast: SchemaAST.AST, name: string): SchemaAST.AST | undefined =>
   if (SchemaAST.isObjects(ast)) return ast.propertySignatures.find((signature) => signature.name === name)?.type
   const parts = SchemaAST.isArrays(ast) ? ast.rest : SchemaAST.isUnion(ast) ? ast.types : []
   for (const part of parts) {
-    const found = fieldIn(part, name)
-    if (found !== undefined) return found
+    const namedField = fieldIn(part, name)
+    if (namedField !== undefined) return namedField
   }
   return undefined
 }

@@ -62,9 +62,9 @@ const lintFailures = async (packages: ReadonlyArray<Packed>, out: string): Promi
   const failures: Array<string> = []
   for (const { manifest, tarball } of packages) {
     const bytes = new Uint8Array(readFileSync(join(out, tarball)))
-    const found = await publintFindings(bytes)
+    const findings = await publintFindings(bytes)
     const { problems } = await typeFindings(bytes)
-    failures.push(...found.map((finding) => `${manifest.name}: mend what publint finds: ${finding}.`))
+    failures.push(...findings.map((finding) => `${manifest.name}: mend what publint finds: ${finding}.`))
     failures.push(...problems.map((problem) => `${manifest.name}: mend where its types are found: ${problem}.`))
   }
   return failures
@@ -131,9 +131,9 @@ const describe = (
   write("notes.md", `${section.notes}\n`)
   const subject = components.find(({ name }) => name === "quotewire")
   if (subject !== undefined) {
-    const about = { subject, created: commitTime() }
-    write("quotewire.cdx.json", cycloneDx(components, about))
-    write("quotewire.spdx.json", spdx(components, about))
+    const bomSubject = { subject, created: commitTime() }
+    write("quotewire.cdx.json", cycloneDx(components, bomSubject))
+    write("quotewire.spdx.json", spdx(components, bomSubject))
   }
   console.log(`${section.notes}\n`)
   console.table(packages.map(({ files, package: name, size, unpacked_size }) => ({ name, files, size, unpacked_size })))

@@ -81,8 +81,8 @@ await withInstalledPackages(async (folder) => {
   for (const [program, ...args] of commands) {
     const [version = ""] = execFileSync(program, ["--version"], { encoding: "utf8" }).split("\n")
     const name = basename(program)
-    const found = output(folder, program, ...args, "embed.ts")
-    if (found !== expected) throw new Error(`${name} ${version} found ${found}, not ${expected}`)
+    const printed = output(folder, program, ...args, "embed.ts")
+    if (printed !== expected) throw new Error(`${name} ${version} found ${printed}, not ${expected}`)
     console.log(`${name} ${version.replace(/^\D+/, "").replace(/ .*/, "")}: the same quotes as Node ${process.version}`)
   }
   npm(folder, "install", `hono@${manifest(".").devDependencies?.hono}`)

@@ -52,8 +52,8 @@ const download = (into: string): string => {
         stdio: "pipe"
       })
       const [tarball = ""] = readdirSync(into)
-      const found = hashOf(join(into, tarball))
-      if (found !== tarballHash) throw new Error(`its hash is ${found}`)
+      const hash = hashOf(join(into, tarball))
+      if (hash !== tarballHash) throw new Error(`its hash is ${hash}`)
       return join(into, tarball)
     } catch (error) {
       if (attempt === attempts) throw error

@@ -53,7 +53,7 @@ interface Facts {
 }
 
 /** The JSON that one ask sends to the carrier's API. */
-const asked = (key: string, { drivers, garaging_address, vehicles }: Facts) => ({
+const requestBody = (key: string, { drivers, garaging_address, vehicles }: Facts) => ({
   key,
   producer: "agency-0001",
   garaged_in: { state: garaging_address.state, zip: garaging_address.zip },
@@ -71,7 +71,7 @@ const asked = (key: string, { drivers, garaging_address, vehicles }: Facts) => (
 const key = "k".repeat(82)
 
 /** The JSON of an ask, created without a service. */
-export const askedAlone = () => asked(key, starts.household("").application)
+export const askedAlone = () => requestBody(key, starts.household("").application)
 
 const replyOf = ({ coverages, number, premium_cents, product, status, term_months }: typeof Answer.Type) =>
   status === "declined"
@@ -126,5 +126,5 @@ export const make = (id: string, baseUrl: string): Carrier.CarrierAdapter =>
     connection: { api_key: "secret" },
     http: httpOf(baseUrl),
     ask: async ({ facts, http, idempotency_key }) =>
-      replyOf((await http.post("/quotes", { json: asked(idempotency_key, facts) })).json(Answer))
+      replyOf((await http.post("/quotes", { json: requestBody(idempotency_key, facts) })).json(Answer))
   })

@@ -144,16 +144,16 @@ const contenders: Contest.Contenders<Task> = new Map([
 
 const measure = async (contender: Child.Child, api: carrierApi.CarrierApi, task: Task): Promise<Round> => {
   await contender.ask<Timing>({ ...task, asks: task.asks / 4 })
-  const before = await api.got()
+  const countsBefore = await api.got()
   const took = await contender.ask<Timing>(task)
-  const after = await api.got()
-  const asked = after.asks - before.asks
-  if (asked !== task.asks) throw new Error(`The carrier has got ${asked} of ${task.asks} asks`)
+  const countsAfter = await api.got()
+  const askCount = countsAfter.asks - countsBefore.asks
+  if (askCount !== task.asks) throw new Error(`The carrier has got ${askCount} of ${task.asks} asks`)
   return {
     per_second: task.asks / took.seconds,
     cpu_us: took.cpu_us / task.asks,
-    request_bytes: (after.bytes - before.bytes) / task.asks,
-    carrier_cpu: (after.cpu_us - before.cpu_us) / 1e6 / took.seconds
+    request_bytes: (countsAfter.bytes - countsBefore.bytes) / task.asks,
+    carrier_cpu: (countsAfter.cpu_us - countsBefore.cpu_us) / 1e6 / took.seconds
   }
 }
 

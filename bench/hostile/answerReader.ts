@@ -37,14 +37,14 @@ const read = async (body: string, schema: Schema.Decoder<unknown>): Promise<stri
  * answers to load the code.
  */
 Child.answer(async (name: string): Promise<Cost> => {
-  const found = answers.find((answer) => answer.name === name)
-  if (found === undefined) throw new Error(`There is no answer ${name}`)
-  for (let i = 0; i < 20; i++) await read('{"quotes":[{}]}', found.schema)
-  const body = found.body()
+  const match = answers.find((answer) => answer.name === name)
+  if (match === undefined) throw new Error(`There is no answer ${name}`)
+  for (let i = 0; i < 20; i++) await read('{"quotes":[{}]}', match.schema)
+  const body = match.body()
   globalThis.gc?.()
   const cpu = process.cpuUsage()
   const { maxRSS } = process.resourceUsage()
-  const reason = await read(body, found.schema)
+  const reason = await read(body, match.schema)
   const { system, user } = process.cpuUsage(cpu)
   return { reason, cpu_ms: (user + system) / 1e3, memory_mb: (process.resourceUsage().maxRSS - maxRSS) / 1024 }
 })

@@ -37,21 +37,21 @@ export const run = async (shared: SharedSettings, calls: number): Promise<Readon
 }
 
 const measure = async (server: Child.Child, address: ListeningAddress, body: Hostile, calls: number): Promise<Row> => {
-  const held: Array<number> = []
+  const heldMs: Array<number> = []
   const cpu: Array<number> = []
   let answer = await send(address, body)
   for (let i = 0; i < calls; i++) {
-    const before = await server.ask<Loop>({ ask: "loop" })
+    const loopBefore = await server.ask<Loop>({ ask: "loop" })
     answer = await send(address, body)
-    const after = await server.ask<Loop>({ ask: "loop" })
-    held.push(after.busy_ms - before.busy_ms)
-    cpu.push(after.cpu_ms - before.cpu_ms)
+    const loopAfter = await server.ask<Loop>({ ask: "loop" })
+    heldMs.push(loopAfter.busy_ms - loopBefore.busy_ms)
+    cpu.push(loopAfter.cpu_ms - loopBefore.cpu_ms)
   }
   return {
     name: body.name,
     ...answer,
-    held_ms: median(held),
-    held_max_ms: Math.max(...held),
+    held_ms: median(heldMs),
+    held_max_ms: Math.max(...heldMs),
     cpu_ms: median(cpu),
     parse_ms: median(Array.from({ length: calls }, () => parsing(body.body)))
   }
@@ -67,9 +67,9 @@ const send = async ({ key, port }: ListeningAddress, { body, headers, path }: Ho
 }
 
 const parsing = (text: string): number => {
-  const before = process.threadCpuUsage()
+  const cpuBefore = process.threadCpuUsage()
   JSON.parse(text)
-  const { user, system } = process.threadCpuUsage(before)
+  const { user, system } = process.threadCpuUsage(cpuBefore)
   return (user + system) / 1e3
 }
 

@@ -83,13 +83,13 @@ const measure = async (
       at_most
     })
   await ask(isNew ? 60 : 0.5, flags.quick ? warmupRequests.quick : warmupRequests.full)
-  const before = await server.ask<Cpu>({ ask: "cpu" })
+  const cpuBefore = await server.ask<Cpu>({ ask: "cpu" })
   const loaded = await ask(flags.seconds, Number.MAX_SAFE_INTEGER)
-  const after = await server.ask<Cpu>({ ask: "cpu" })
+  const cpuAfter = await server.ask<Cpu>({ ask: "cpu" })
   await load.stop()
   const round: Round = {
     per_second: loaded.requests / loaded.seconds,
-    cpu_us: (after.cpu_us - before.cpu_us) / loaded.requests,
+    cpu_us: (cpuAfter.cpu_us - cpuBefore.cpu_us) / loaded.requests,
     p50_ms: loaded.p50_ms,
     p99_ms: loaded.p99_ms,
     load_cpu: loaded.load_cpu

@@ -3,7 +3,7 @@ import * as starts from "../starts.ts"
 import type { Peer, Suite } from "./suite.ts"
 
 const quotewire: Peer = { name: "Quotewire", script: "peers/quotewire.ts" }
-const others: ReadonlyArray<Peer> = [
+const otherPeers: ReadonlyArray<Peer> = [
   { name: "Fastify 5", script: "peers/fastify.ts" },
   { name: "Express 5", script: "peers/express.ts" },
   { name: "raw node:http", script: "peers/raw.ts" }
@@ -13,7 +13,7 @@ const others: ReadonlyArray<Peer> = [
 export const read: Suite = {
   name: "read",
   title: "GET /v1/quotes/{id}",
-  peers: [quotewire, ...others],
+  peers: [quotewire, ...otherPeers],
   base: "Fastify 5",
   anew: false,
   load: (running) => ({ method: "GET", path: `/v1/quotes/${running.quote_id}`, body: null, status: 200 })
@@ -50,7 +50,7 @@ const body = JSON.stringify({ ...starts.household("{unique}"), scenario: "waits_
 export const start: Suite = {
   name: "start",
   title: `POST /v1/quote-requests (${body.length} bytes)`,
-  peers: [quotewire, { ...quotewire, name: "Quotewire, runner in the same process", args: ["--work"] }, ...others],
+  peers: [quotewire, { ...quotewire, name: "Quotewire, runner in the same process", args: ["--work"] }, ...otherPeers],
   base: "Fastify 5",
   anew: true,
   load: () => ({ method: "POST", path: "/v1/quote-requests", body, status: 202 })

@@ -57,7 +57,7 @@ const lastQuotes = Effect.suspend(() =>
 
 await time(10, () => lives(20))
 const emptyBytes = heapBytes()
-const before = lived
+const livedBefore = lived
 
 Child.answer(async ({ requests, at_once }: Lives): Promise<Lived> => {
   const rounds = 10
@@ -67,7 +67,7 @@ Child.answer(async ({ requests, at_once }: Lives): Promise<Lived> => {
     each.push((await time(groups, () => lives(at_once))) / at_once)
   }
   const quotes = await run(lastQuotes)
-  const heap_bytes_per_request = (heapBytes() - emptyBytes) / (lived - before)
+  const heap_bytes_per_request = (heapBytes() - emptyBytes) / (lived - livedBefore)
   const readQuote = () => Service.call(Service.getQuote, key, { id: quotes[0] ?? "" })
   const quote_us = await repeated(5, () => time(20_000, readQuote))
   return {

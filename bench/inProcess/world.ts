@@ -17,13 +17,13 @@ export const time = async (
   times: number,
   operation: () => Effect.Effect<unknown, never, Quotewire.Services | Storage.Storage>
 ): Promise<number> => {
-  const before = process.cpuUsage()
+  const cpuBefore = process.cpuUsage()
   await run(
     Effect.gen(function* () {
       for (let i = 0; i < times; i++) yield* operation()
     })
   )
-  const { user, system } = process.cpuUsage(before)
+  const { user, system } = process.cpuUsage(cpuBefore)
   return (user + system) / times
 }
 

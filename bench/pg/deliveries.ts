@@ -60,9 +60,9 @@ const measure = async (
       await worker.ask({ ask: "work", database, url, subscribes: index === 0 })
     }
     const deliver = async (events: number): Promise<DeliveryRound> => {
-      const before = await arrived(url)
+      const arrivedBefore = await arrived(url)
       const began = performance.now()
-      await Promise.all([workers[0]?.ask({ ask: "publish", events }), arrival(url, before + events)])
+      await Promise.all([workers[0]?.ask({ ask: "publish", events }), arrival(url, arrivedBefore + events)])
       return { per_second: events / ((performance.now() - began) / 1e3) }
     }
     const warmup = deliveries / 4
@@ -96,7 +96,7 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
 
 /** Formats the results as a table. */
 export const tableOf = (contenders: ReadonlyArray<turns.Measurement<DeliveryRound>>): Table => {
-  const one = turns.named(contenders, oneProcess)
+  const oneProcessRounds = turns.named(contenders, oneProcess)
   const perSecond = (delivered: DeliveryRound) => delivered.per_second
   return {
     name: "pg_deliveries",
@@ -105,7 +105,7 @@ export const tableOf = (contenders: ReadonlyArray<turns.Measurement<DeliveryRoun
     rows: contenders.map((measured) => [
       measured.name,
       Math.round(turns.middle(measured, perSecond)).toLocaleString("en-US"),
-      turns.ratio(measured, one, perSecond).toFixed(3)
+      turns.ratio(measured, oneProcessRounds, perSecond).toFixed(3)
     ]),
     how: "rounds of 6,400 deliveries after 1,600",
     numbers: contenders

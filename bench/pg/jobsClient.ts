@@ -69,8 +69,8 @@ const quotewire = async ({ url, jobs }: Working): Promise<JobRound> => {
   const port = await runtime.runPromise(Storage.Storage)
   await runtime.runPromise(enqueue(port, jobs))
   const worked = await timed(jobs, () => runtime.runPromise(workOff(port, jobs)))
-  const left = await statements(url, "select from quotewire.job")
-  if (left.length > 0) throw new Error(`${left.length} jobs are left`)
+  const remaining = await statements(url, "select from quotewire.job")
+  if (remaining.length > 0) throw new Error(`${remaining.length} jobs are left`)
   await runtime.dispose()
   return worked
 }

@@ -40,7 +40,7 @@ export const ratio = <Round>(
 
 /** Finds a contender's results by its name. */
 export const named = <Round>(measured: ReadonlyArray<Measurement<Round>>, name: string): Measurement<Round> => {
-  const found = measured.find((candidate) => candidate.name === name)
-  if (found === undefined) throw new Error(`Nobody was measured as ${name}`)
-  return found
+  const match = measured.find((candidate) => candidate.name === name)
+  if (match === undefined) throw new Error(`Nobody was measured as ${name}`)
+  return match
 }

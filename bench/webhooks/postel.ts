@@ -67,9 +67,10 @@ export const start = async (url: string, { workers, types, database }: Settings)
   }
   await outbox.start()
   const send = async (messages: number): Promise<void> => {
-    let sent = 0
+    let sentCount = 0
     const lane = async () => {
-      while (sent < messages) await outbox.outbound.send({ type: types[sent++ % types.length], data: { padding } })
+      while (sentCount < messages)
+        await outbox.outbound.send({ type: types[sentCount++ % types.length], data: { padding } })
     }
     await Promise.all(Array.from({ length: sendsAtOnce }, lane))
   }

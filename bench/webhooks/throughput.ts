@@ -67,16 +67,17 @@ const sendOne = (url: string, secret: string, keys: Signature.Keys) =>
     const timestamp = Math.floor(Date.now() / 1e3)
     const signature = yield* Signature.sign(mac, [secret], id, timestamp, body, keys)
     const headers = { "content-type": "application/json", ...Signature.headersOf({ id, timestamp, signature }) }
-    const sent = yield* sender.send({ url, headers, body })
-    if (!WebhookSender.isConfirmed(sent)) return yield* Effect.die(new Error(`Sending has failed: ${sent.failure}`))
+    const outcome = yield* sender.send({ url, headers, body })
+    if (!WebhookSender.isConfirmed(outcome))
+      return yield* Effect.die(new Error(`Sending has failed: ${outcome.failure}`))
   })
 
 const senderAlone = async ({ url, deliveries }: Task): Promise<Timing> => {
   const runtime = ManagedRuntime.make(Layer.merge(NodeWebhookSender.layer(settings), NodeCrypto.layer))
   const keys = Signature.noKeys()
   const one = sendOne(`${url}/hook`, Signature.makeSecret(randomBytes(Signature.secretBytes)), keys)
-  let left = deliveries
-  const lane = Effect.whileLoop({ while: () => left-- > 0, body: () => one, step: () => {} })
+  let remaining = deliveries
+  const lane = Effect.whileLoop({ while: () => remaining-- > 0, body: () => one, step: () => {} })
   const lanes = Effect.forEach(Array.from({ length: atOnce }), () => lane, { concurrency: atOnce, discard: true })
   await runtime.runPromise(Effect.void)
   const took = await timed(() => runtime.runPromise(lanes))
@@ -170,10 +171,10 @@ const throughPostel =
   (workers: number | null) =>
   async ({ url, deliveries }: Task): Promise<Timing> => {
     const sender = await postel.start(url, { workers, types: subscribed, database: null })
-    const before = await arrived(url)
+    const arrivedBefore = await arrived(url)
     const took = await timed(async () => {
       await sender.send(deliveries)
-      await arrival(url, before + deliveries)
+      await arrival(url, arrivedBefore + deliveries)
     })
     await sender.stop()
     return took
@@ -192,15 +193,15 @@ const contenders: Contest.Contenders<Task> = new Map([
 
 const measure = async (contender: Child.Child, receiver: Child.Child, task: Task): Promise<Round> => {
   await contender.ask<Timing>({ ...task, deliveries: task.deliveries / 4 })
-  const before = await receiver.ask<Arrivals>({ ask: "got" })
+  const countsBefore = await receiver.ask<Arrivals>({ ask: "got" })
   const took = await contender.ask<Timing>(task)
-  const after = await receiver.ask<Arrivals>({ ask: "got" })
-  const arrived = after.posts - before.posts
+  const countsAfter = await receiver.ask<Arrivals>({ ask: "got" })
+  const arrived = countsAfter.posts - countsBefore.posts
   if (arrived !== task.deliveries) throw new Error(`${arrived} of ${task.deliveries} deliveries have arrived`)
   return {
     per_second: task.deliveries / took.seconds,
     cpu_us: took.cpu_us / task.deliveries,
-    receiver_cpu: (after.cpu_us - before.cpu_us) / 1e6 / took.seconds
+    receiver_cpu: (countsAfter.cpu_us - countsBefore.cpu_us) / 1e6 / took.seconds
   }
 }
 

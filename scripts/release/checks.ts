@@ -108,11 +108,11 @@ export const descriptionFailures = (
  * and must be the same in all packages.
  */
 export const dependencyFailures = ({ manifest }: Packed, packages: ReadonlyArray<Packed>): ReadonlyArray<string> => {
-  const own = new Map(packages.map((packed) => [packed.manifest.name, packed.manifest.version]))
+  const versions = new Map(packages.map((packed) => [packed.manifest.name, packed.manifest.version]))
   const { name } = manifest
   const pinned = Object.entries({ ...manifest.dependencies, ...manifest.optionalDependencies }).flatMap(
     ([dependency, range]) => {
-      const version = own.get(dependency)
+      const version = versions.get(dependency)
       if (version !== undefined && range !== version)
         return [`${name} depends on ${dependency} ${range}: make it ${version}, the version of this release.`]
       if (dependency.startsWith("@quotewire/") && version === undefined)
@@ -121,10 +121,12 @@ export const dependencyFailures = ({ manifest }: Packed, packages: ReadonlyArray
     }
   )
   const peers = Object.entries(manifest.peerDependencies ?? {}).flatMap(([dependency, range]) => {
-    const other = packages.find((packed) => (packed.manifest.peerDependencies?.[dependency] ?? range) !== range)
-    return other === undefined
+    const conflicting = packages.find((packed) => (packed.manifest.peerDependencies?.[dependency] ?? range) !== range)
+    return conflicting === undefined
       ? []
-      : [`${name} asks for the peer ${dependency} ${range}, but ${other.manifest.name} for another: make them equal.`]
+      : [
+          `${name} asks for the peer ${dependency} ${range}, but ${conflicting.manifest.name} for another: make them equal.`
+        ]
   })
   return [...pinned, ...peers]
 }
@@ -184,11 +186,13 @@ export const versionPlaces: ReadonlyArray<readonly [path: string, before: RegExp
 /** Reports files that repeat a version other than the released one. */
 export const repeatedVersionFailures = (read: (path: string) => string, version: string): ReadonlyArray<string> =>
   versionPlaces.flatMap(([path, prefix]) => {
-    const found = Array.from(
+    const versions = Array.from(
       read(path).matchAll(new RegExp(`(?:${prefix.source})(\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?)`, "g")),
       ([, stated = ""]) => stated
     )
-    if (found.length === 0)
+    if (versions.length === 0)
       return [`${path} does not name the version any more: mend versionPlaces in scripts/release/checks.ts.`]
-    return found.some((stated) => stated !== version) ? [`${path} names ${found.join(", ")}: write ${version}.`] : []
+    return versions.some((stated) => stated !== version)
+      ? [`${path} names ${versions.join(", ")}: write ${version}.`]
+      : []
   })

@@ -20,11 +20,11 @@ export interface TypeFindings {
  * supported Node can `require`, and `node10`, a module resolution without `exports`, is not supported.
  */
 export const typeFindings = async (tarball: Uint8Array): Promise<TypeFindings> => {
-  const found = await checkPackage(createPackageFromTarballData(tarball))
-  if (found.types === false) return { entryPoints: [], problems: [] }
-  const problems = found.problems.filter(
+  const checked = await checkPackage(createPackageFromTarballData(tarball))
+  if (checked.types === false) return { entryPoints: [], problems: [] }
+  const problems = checked.problems.filter(
     (problem) =>
       problem.kind !== "CJSResolvesToESM" && !("resolutionKind" in problem && problem.resolutionKind === "node10")
   )
-  return { entryPoints: Object.keys(found.entrypoints), problems: problems.map((problem) => JSON.stringify(problem)) }
+  return { entryPoints: Object.keys(checked.entrypoints), problems: problems.map((problem) => JSON.stringify(problem)) }
 }

@@ -19,16 +19,16 @@ export type Lockfile = Readonly<Record<string, Locked>>
  * Finds the packages that npm would install for one of this repository's packages, by their folders in the lockfile.
  */
 export const installedFor = (locked: Lockfile, name: string): ReadonlyMap<string, Locked> => {
-  const found = new Map<string, Locked>()
+  const packages = new Map<string, Locked>()
   const visit = (place: string): void => {
     const entry = locked[place]
-    if (entry === undefined || found.has(place)) return
-    found.set(place, entry)
+    if (entry === undefined || packages.has(place)) return
+    packages.set(place, entry)
     if (entry.resolved !== undefined && entry.link === true) visit(entry.resolved)
     for (const needed of neededBy(entry)) visit(placeOf(locked, place, needed))
   }
   visit(`packages/${name}`)
-  return found
+  return packages
 }
 
 /** The names of a package's required and optional dependencies. */

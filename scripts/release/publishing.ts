@@ -14,9 +14,9 @@ export interface Registry {
 const oldestNpm = [11, 5, 1] as const
 
 const isTooOld = (npmVersion: string): boolean => {
-  const found = npmVersion.split(".").map((part) => Number.parseInt(part, 10))
-  const at = oldestNpm.findIndex((part, index) => part !== found[index])
-  return at !== -1 && (found[at] ?? 0) < (oldestNpm[at] ?? 0)
+  const npmParts = npmVersion.split(".").map((part) => Number.parseInt(part, 10))
+  const at = oldestNpm.findIndex((part, index) => part !== npmParts[index])
+  return at !== -1 && (npmParts[at] ?? 0) < (oldestNpm[at] ?? 0)
 }
 
 /**
@@ -66,11 +66,15 @@ export const publishAll = (
   for (const packed of inOrder) {
     const { name, version } = packed.manifest
     try {
-      const held = registry.integrityOf(name, version)
-      if (held !== null && held !== packed.integrity)
+      const publishedIntegrity = registry.integrityOf(name, version)
+      if (publishedIntegrity !== null && publishedIntegrity !== packed.integrity)
         return `The registry has ${name} ${version} with other content. A version is never replaced: release the next one.`
-      if (held === null) registry.publish(packed, distTagOf(version))
-      print(held === null ? `${name} ${version} is published.` : `${name} ${version} is on the registry: skipped.`)
+      if (publishedIntegrity === null) registry.publish(packed, distTagOf(version))
+      print(
+        publishedIntegrity === null
+          ? `${name} ${version} is published.`
+          : `${name} ${version} is on the registry: skipped.`
+      )
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       return (

@@ -27,10 +27,10 @@ export const keyOf = ({ name, version }: { readonly name: string; readonly versi
 /** The script that renders the API reference. `scripts/vendor.ts` downloads it. */
 const vendoredScript = (packed: Packed): ReadonlyArray<Component> => {
   const script = packed.files.get("vendor/scalar/standalone.js")
-  const about = packed.files.get("vendor/scalar/version.json")
-  if (script === undefined || about === undefined) return []
+  const versionFile = packed.files.get("vendor/scalar/version.json")
+  if (script === undefined || versionFile === undefined) return []
   const integrity = `sha512-${createHash("sha512").update(script).digest("base64")}`
-  const { version } = JSON.parse(about)
+  const { version } = JSON.parse(versionFile)
   return [
     { name: "@scalar/api-reference", version, license: "MIT", integrity, isCopy: true, dependsOn: [], contains: [] }
   ]
@@ -48,21 +48,29 @@ export const shippedComponents = (
 ): ReadonlyArray<Component> => {
   const components = new Map<string, Component>()
   const add = (component: Component) => components.set(keyOf(component), component)
-  const own = new Map(released.map(({ manifest }) => [manifest.name, keyOf(manifest)]))
+  const releasedKeys = new Map(released.map(({ manifest }) => [manifest.name, keyOf(manifest)]))
   const keyAt = (fromPlace: string, dependency: string): string => {
     const place = placeOf(locked, fromPlace, dependency)
-    return own.get(dependency) ?? keyOf({ name: dependency, version: locked[place]?.version ?? "" })
+    return releasedKeys.get(dependency) ?? keyOf({ name: dependency, version: locked[place]?.version ?? "" })
   }
   for (const packed of released) {
     const { license = "NONE", name, version } = packed.manifest
-    const held = vendoredScript(packed)
-    for (const component of held) add(component)
+    const vendored = vendoredScript(packed)
+    for (const component of vendored) add(component)
     const needed = neededBy(packed.manifest)
     const dependsOn = needed.map((dependency) => keyAt(`packages/${name.replace("@quotewire/", "")}`, dependency))
-    add({ name, version, license, integrity: packed.integrity, isCopy: false, dependsOn, contains: held.map(keyOf) })
+    add({
+      name,
+      version,
+      license,
+      integrity: packed.integrity,
+      isCopy: false,
+      dependsOn,
+      contains: vendored.map(keyOf)
+    })
     for (const [place, entry] of installedFor(locked, name.replace("@quotewire/", ""))) {
       const [, installed] = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(place) ?? []
-      if (installed === undefined || own.has(installed)) continue
+      if (installed === undefined || releasedKeys.has(installed)) continue
       add({
         name: installed,
         version: entry.version ?? "",

@@ -115,7 +115,7 @@ export const access = inPackage("core")({
   "calls/IdempotentCalls.ts": [
     {
       name: "an idempotency key is compared without its input",
-      from: "if (!(yield* Fingerprint.matches(seal, place, before.fingerprint, sent))) return yield* otherInput\n",
+      from: "if (!(yield* Fingerprint.matches(seal, place, previous.fingerprint, sent))) return yield* otherInput\n",
       to: "",
       found_by: test(
         "packages/core/test/webhooks/subscriptions.test.ts",
@@ -124,7 +124,7 @@ export const access = inPackage("core")({
     },
     {
       name: "a repeat runs beside the first call",
-      from: "if (realNow < before.until) return yield* stillRunning",
+      from: "if (realNow < previous.until) return yield* stillRunning",
       to: "",
       found_by: test(pipeline, "can be retried half a minute after its host has died, and not before")
     }

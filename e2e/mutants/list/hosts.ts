@@ -50,8 +50,8 @@ const ofHttp = inPackage("http")({
   "oauth/AccessTokens.ts": [
     {
       name: "a cached token outlives its expiry",
-      from: "found !== undefined && now < found.expires_at",
-      to: "found !== undefined",
+      from: "cachedCaller !== undefined && now < cachedCaller.expires_at",
+      to: "cachedCaller !== undefined",
       found_by: test("packages/mcp/test/oauth.test.ts", "expires even if it is cached, with a small leeway")
     }
   ],

@@ -79,7 +79,7 @@ export const quoting = inPackage("core")({
     },
     {
       name: "an outdated request after a conflict",
-      from: "      known = null\n",
+      from: "      requestRead = null\n",
       to: "",
       found_by: test(asking, "does not retry an ask after a decline or a refusal, or if the carrier is not idempotent")
     },
@@ -121,7 +121,7 @@ export const quoting = inPackage("core")({
   "quoting/asking/CarrierReferences.ts": [
     {
       name: "a carrier's number is taken from another pending ask",
-      from: "if (known !== null && (yield* isStillPending(carrierId, known))) return false",
+      from: "if (reference !== null && (yield* isStillPending(carrierId, reference))) return false",
       to: "",
       found_by: test(
         "packages/core/test/carriers/ownNumbers.test.ts",

@@ -30,7 +30,7 @@ const ofMemory = inPackage("storage-memory")({
       found_by: stories
     }
   ],
-  "JobQueue.ts": [
+  "MemoryJobs.ts": [
     {
       name: "an ordered job beside one that is leased",
       from: "ordered ? leased.size > 0 : ",

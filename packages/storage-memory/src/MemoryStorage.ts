@@ -1,6 +1,6 @@
 import { type Change, Hints, type Ids, kinds, Storage } from "@quotewire/core"
 import { Effect, Layer, Option } from "effect"
-import { JobQueue } from "./JobQueue.ts"
+import { MemoryJobs } from "./MemoryJobs.ts"
 import { Feed, Workspace } from "./Workspace.ts"
 
 /**
@@ -54,11 +54,11 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
  * The methods are synchronous, so nothing else runs in between. They need no locks, and every change is atomic.
  */
 class Store {
-  readonly jobs: JobQueue
+  readonly jobs: MemoryJobs
   readonly counts: CountsByEnd
   private readonly workspaces = new Map<Ids.WorkspaceId, Workspace>()
 
-  constructor(jobs = new JobQueue(), counts: CountsByEnd = new Map()) {
+  constructor(jobs = new MemoryJobs(), counts: CountsByEnd = new Map()) {
     this.jobs = jobs
     this.counts = counts
   }
@@ -137,7 +137,8 @@ class Store {
       copy.workspaces.set(id, workspace)
       for (const event of feed.events) workspace.feed.append(event)
       for (const { entries } of tables.values()) {
-        for (const { newest, older } of entries.values()) for (const one of [...older, newest]) workspace.write(one)
+        for (const { newest, older } of entries.values())
+          for (const record of [...older, newest]) workspace.write(record)
       }
     }
     return copy
@@ -145,8 +146,8 @@ class Store {
 
   /** Rule 2: the refusal for the first job that the change finishes without holding the job's lease. */
   private lostLease({ finishes }: Change.Change): Storage.LeaseLost | undefined {
-    const lost = finishes.find((lease) => !this.jobs.holds(lease))
-    return lost && new Storage.LeaseLost({ lease: lost })
+    const lostLease = finishes.find((lease) => !this.jobs.holds(lease))
+    return lostLease && new Storage.LeaseLost({ lease: lostLease })
   }
 
   /** Rule 4: the refusal if the change runs jobs ahead of the clock and would overtake an ordered job. */

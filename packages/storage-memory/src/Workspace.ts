@@ -246,9 +246,9 @@ export class Feed {
   append({ about, body, id, occurred_at }: Change.NewEvent): void {
     const event = { number: this.last + 1, id, occurred_at, about, body }
     this.events.push(event)
-    for (const one of about) {
-      const events = this.byAbout.get(one)
-      if (events === undefined) this.byAbout.set(one, [event])
+    for (const subjectId of about) {
+      const events = this.byAbout.get(subjectId)
+      if (events === undefined) this.byAbout.set(subjectId, [event])
       else events.push(event)
     }
   }

@@ -39,11 +39,11 @@ const fromModule = Effect.fnUntraced(function* (name: string) {
   const file = path.resolve(name)
   if (!/\.[cm]?[jt]s$/.test(file)) return yield* refused("<file> must be a .ts, .mts, .js, .mjs or .json file.")
   if (!(yield* ConfigFile.isFile(file))) return yield* refused("<file> must be a file that exists.")
-  const shown = ConfigFile.shownFrom(path)
-  const exported = yield* ConfigFile.importFile(file, shown)
-  const config = yield* ConfigFile.read(configOf(exported), shown(file))
+  const shownPath = ConfigFile.shownFrom(path)
+  const exported = yield* ConfigFile.importFile(file, shownPath)
+  const config = yield* ConfigFile.read(configOf(exported), shownPath(file))
   if ((config.carriers ?? []).length > 0) return config
-  return yield* refused(`${shown(file)} must export a carrier, or a configuration with carriers.`)
+  return yield* refused(`${shownPath(file)} must export a carrier, or a configuration with carriers.`)
 })
 
 /** Reads a module's configuration. If the module exports none, all its exports are carriers, whatever their names. */
@@ -60,9 +60,9 @@ export const chosen = (
   id: string | undefined
 ): Effect.Effect<ReadonlyArray<Carrier.CarrierAdapter>, WrongUsage> => {
   if (id === undefined) return Effect.succeed(carriers)
-  const found = carriers.filter(({ carrier }) => carrier.id === id)
+  const matching = carriers.filter(({ carrier }) => carrier.id === id)
   const ids = carriers.map(({ carrier }) => carrier.id).join(", ")
-  return found.length > 0 ? Effect.succeed(found) : refused(`--carrier must be one of ${ids}.`)
+  return matching.length > 0 ? Effect.succeed(matching) : refused(`--carrier must be one of ${ids}.`)
 }
 
 /** The transport for requests to the carriers. */

@@ -20,7 +20,7 @@ export const log = ({ live, sandbox }: CarrierIds): Effect.Effect<void> =>
 
 const listed = (ids: ReadonlyArray<string>): string => {
   if (ids.length === 0) return "no carriers"
-  const more = ids.length - maxNamed
+  const moreCount = ids.length - maxNamed
   const named = ids.slice(0, maxNamed).join(", ")
-  return `${ids.length} ${ids.length === 1 ? "carrier" : "carriers"} (${named}${more > 0 ? `, and ${more} more` : ""})`
+  return `${ids.length} ${ids.length === 1 ? "carrier" : "carriers"} (${named}${moreCount > 0 ? `, and ${moreCount} more` : ""})`
 }

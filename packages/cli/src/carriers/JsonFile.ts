@@ -13,11 +13,11 @@ export const read = Effect.fnUntraced(function* (path: string, contentName: stri
   if (size > maxBytes) return yield* new CommandFailed({ message: `${contentName} must not be larger than 10 MB.` })
   const text = yield* Effect.mapError(files.readFileString(path), unreadable)
   const paths = yield* Path.Path
-  const shown = ConfigFile.shownFrom(paths)(paths.resolve(path))
+  const shownPath = ConfigFile.shownFrom(paths)(paths.resolve(path))
   return yield* Effect.try({
     try: (): unknown => JSON.parse(text),
     catch: (error) =>
-      new CommandFailed({ message: `${contentName} must be JSON: ${shown} has a syntax error${placeOf(error)}.` })
+      new CommandFailed({ message: `${contentName} must be JSON: ${shownPath} has a syntax error${placeOf(error)}.` })
   })
 })
 

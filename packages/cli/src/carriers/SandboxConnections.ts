@@ -12,8 +12,8 @@ export const set = Effect.fnUntraced(function* (config: Config, organization_id:
     if (adapter.connection === undefined || !adapter.environments.includes("sandbox")) continue
     const carrier_id = adapter.carrier.id
     const values = config.sandbox_connections?.[carrier_id] ?? {}
-    const missing = Object.keys(adapter.connection).filter((name) => values[name] === undefined)
-    if (missing.length > 0) yield* warn(adapter, missing)
+    const missingNames = Object.keys(adapter.connection).filter((name) => values[name] === undefined)
+    if (missingNames.length > 0) yield* warn(adapter, missingNames)
     else yield* connections.set({ organization_id, environment: "sandbox", carrier_id, values })
   }
 }, Effect.orDie)

@@ -55,9 +55,9 @@ const check = Command.make("check", reportAllErrors(flags), (settings) =>
   Effect.gen(function* () {
     const report = yield* reportOf(settings)
     yield* print(settings, report)
-    const wrong = report.filter(({ refusal, room }) => refusal !== null || (room === null && report.length > 1))
-    if (wrong.length > 0) {
-      return yield* new CommandFailed({ message: `${wrong.length} of ${report.length} cells are unusable.` })
+    const faulty = report.filter(({ refusal, room }) => refusal !== null || (room === null && report.length > 1))
+    if (faulty.length > 0) {
+      return yield* new CommandFailed({ message: `${faulty.length} of ${report.length} cells are unusable.` })
     }
     const neglected = report.filter(isNeglected)
     if (neglected.length > 0) {

@@ -43,11 +43,11 @@ const printed = ({ carrier_id, environment, state, values, set_at, last_test }: 
 })
 
 const lineOf = ({ carrier_id, environment, state, values, set_at, last_test }: ReturnType<typeof printed>): string => {
-  const shown = Object.entries(values).map(
+  const valueLines = Object.entries(values).map(
     ([name, value]) => `${name}=${value === null ? "(secret)" : JSON.stringify(value)}`
   )
   const tested = last_test === null ? [] : [`tested ${last_test.at} ${last_test.outcome}`]
-  return [carrier_id, environment, state, ...shown, `set ${set_at}`, ...tested].join("  ")
+  return [carrier_id, environment, state, ...valueLines, `set ${set_at}`, ...tested].join("  ")
 }
 
 /** The connections that carriers in the configuration need and the organization lacks. Such carriers are not asked. */
@@ -104,12 +104,12 @@ const list = Command.make("list", reportAllErrors(flags), (settings) =>
   Reach.withConnections(settings, (service, adapters) =>
     Effect.gen(function* () {
       const existing = (yield* service.list(settings.organization)).map(printed)
-      const missing = missingOf(adapters, existing)
-      if (settings.json) return yield* Output.json({ connections: existing, missing })
+      const missingConnections = missingOf(adapters, existing)
+      if (settings.json) return yield* Output.json({ connections: existing, missing: missingConnections })
       if (existing.length === 0) yield* Console.error("The organization has no connections.")
       yield* Output.lines([
         ...existing.map(lineOf),
-        ...missing.map(({ carrier_id, environment, fields }) =>
+        ...missingConnections.map(({ carrier_id, environment, fields }) =>
           [carrier_id, environment, "missing", `needs ${fields.join(", ")}`].join("  ")
         )
       ])

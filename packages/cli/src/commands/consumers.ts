@@ -47,10 +47,10 @@ const linesOf = ({ behind, name, parked, places, workspaces }: ConsumerStatus): 
 const list = Command.make("list", reportAllErrors({ ...consumerFlags, ...flags }), (settings) =>
   Reach.withConsumers(settings, (service) =>
     Effect.gen(function* () {
-      const found = yield* service.list(filterOf(settings))
-      if (settings.json) return yield* Output.json({ consumers: found })
-      if (found.length === 0) return yield* Console.error("No program has consumed events yet.")
-      yield* Output.lines(found.flatMap(linesOf))
+      const statuses = yield* service.list(filterOf(settings))
+      if (settings.json) return yield* Output.json({ consumers: statuses })
+      if (statuses.length === 0) return yield* Console.error("No program has consumed events yet.")
+      yield* Output.lines(statuses.flatMap(linesOf))
     })
   )
 ).pipe(

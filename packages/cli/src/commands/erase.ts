@@ -112,11 +112,11 @@ const lineOf = ({ by, ended, erased_at, outcome, quote_request_id, quotes }: Era
 const summaryOf = ({ already_erased, erased, requests, to_erase }: ErasureReport, dryRun: boolean) => {
   const all = erased + already_erased + to_erase
   if (all === 0) return ["Nothing was found, and nothing was changed."]
-  const more = all > requests.length ? [`… and ${all - requests.length} more`] : []
+  const moreLine = all > requests.length ? [`… and ${all - requests.length} more`] : []
   const counts = dryRun
     ? `To erase: ${to_erase}. Erased before: ${already_erased}. Nothing was changed.`
     : `Erased: ${erased}. Erased before: ${already_erased}.`
-  return [...more, counts, gone, remains]
+  return [...moreLine, counts, gone, remains]
 }
 
 const gone =

@@ -72,11 +72,14 @@ const forwarded = Effect.fnUntraced(function* (
 ) {
   const forward = yield* Forward.make
   const isAsked = ({ id }: Feed.FeedEvent) => id === settings.event_id
-  const found = yield* Feed.stored(HostClient.make(settings), "start").pipe(Stream.filter(isAsked), Stream.runHead)
-  if (Option.isNone(found)) {
+  const storedEvent = yield* Feed.stored(HostClient.make(settings), "start").pipe(
+    Stream.filter(isAsked),
+    Stream.runHead
+  )
+  if (Option.isNone(storedEvent)) {
     return yield* new CommandFailed({ message: "No such event in the feed, which keeps events for 30 days." })
   }
-  const event = found.value
+  const event = storedEvent.value
   const result = yield* forward({ url, secret, header_prefix: settings.webhook_header_prefix }, event)
   yield* Output.result(settings, { event, ...result }, [`${Feed.lineOf(event)}  ${Forward.wordsOf(result)}`])
   if (!Forward.isConfirmed(result)) {

@@ -26,11 +26,11 @@ const create = Command.make(
       const { key, key_id, warnings } = yield* Reach.createKey(settings, options)
       yield* Effect.forEach(warnings, (warning) => Console.error(`quotewire: ${warning}`))
       const printed = { key_id, key, ...(warnings.length > 0 && { warnings }) }
-      yield* Output.result(settings, printed, shown({ key_id, key }))
+      yield* Output.result(settings, printed, keyLines({ key_id, key }))
     })
 ).pipe(Command.withDescription("Create a key, and show it once"))
 
-const shown = ({ key_id, key }: Access.IssuedKey): ReadonlyArray<string> => [
+const keyLines = ({ key_id, key }: Access.IssuedKey): ReadonlyArray<string> => [
   key,
   "",
   `Its id is ${key_id}. The key is not shown again.`

@@ -71,8 +71,13 @@ const createToken = Command.make("create-token", reportAllErrors(createFlags), (
     const tokens = yield* OperatorTokens.OperatorTokens
     const organization_id = Option.getOrUndefined(settings.organization)
     const { details, token } = yield* tokens.create({ name, scopes, organization_id, expires_in_days })
-    const shown = printed(details)
-    yield* Output.result(settings, { token, ...shown }, [token, "", lineOf(shown), "The token is not shown again."])
+    const tokenLines = printed(details)
+    yield* Output.result(settings, { token, ...tokenLines }, [
+      token,
+      "",
+      lineOf(tokenLines),
+      "The token is not shown again."
+    ])
   }).pipe(
     Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "No such organization." }))),
     Effect.catchTag("invalid_input", ({ message }) => Effect.fail(new CommandFailed({ message }))),

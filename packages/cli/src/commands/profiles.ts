@@ -73,13 +73,13 @@ export const login = Command.make(
   reportAllErrors({ profile: profileFlag, base_url: Flag.optional(Settings.calledUrl), json: Settings.json }),
   ({ base_url, json, profile: name }) =>
     Effect.gen(function* () {
-      const before = (yield* ProfileFile.read).get(name)
-      const address = Option.getOrElse(base_url, () => before?.base_url ?? Settings.localUrl)
+      const previous = (yield* ProfileFile.read).get(name)
+      const address = Option.getOrElse(base_url, () => previous?.base_url ?? Settings.localUrl)
       const profile = { base_url: address, api_key: yield* readKey(address) }
       yield* check(profile)
       yield* ProfileFile.keep(name, profile)
-      const shown = printed(name, profile)
-      yield* Output.result({ json }, shown, [`Saved: ${lineOf(shown)}`])
+      const profileView = printed(name, profile)
+      yield* Output.result({ json }, profileView, [`Saved: ${lineOf(profileView)}`])
     })
 ).pipe(Command.withDescription("Save an API key and the address of its host, so that commands can call it"))
 

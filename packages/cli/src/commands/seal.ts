@@ -25,9 +25,9 @@ const lineOf = (key: SealedRows.SealKeyStatus): string => {
 
 const status = Command.make("status", reportAllErrors(flags), (settings) =>
   Effect.gen(function* () {
-    const found = yield* (yield* SealedRows.SealedRows).status
-    if (settings.json) return yield* Console.log(JSON.stringify(found))
-    for (const key of found.keys) yield* Console.log(lineOf(key))
+    const sealStatus = yield* (yield* SealedRows.SealedRows).status
+    if (settings.json) return yield* Console.log(JSON.stringify(sealStatus))
+    for (const key of sealStatus.keys) yield* Console.log(lineOf(key))
   }).pipe(Database.withSealedRows(settings))
 ).pipe(Command.withDescription("Count what each seal key seals, and show which keys can be removed"))
 

@@ -79,29 +79,29 @@ const chosen = Effect.fnUntraced(function* (settings: TriggerSettings, scenarios
   if (Option.isNone(settings.scenario)) {
     return yield* new WrongUsage({ message: "Name a scenario, or print all of them with --list." })
   }
-  const asked = settings.scenario.value
-  const scenario = scenarios.find(({ name }) => name === asked)
+  const scenarioName = settings.scenario.value
+  const scenario = scenarios.find(({ name }) => name === scenarioName)
   if (scenario === undefined) {
     return yield* unknown(
       "There is no such scenario",
-      asked,
+      scenarioName,
       scenarios.map(({ name }) => name)
     )
   }
   const line = Option.getOrElse(settings.line, () => scenario.lines[0] ?? "")
-  const found = scenario.lines.find((candidate) => candidate === line)
-  if (found === undefined) return yield* unknown("None of these lines plays this scenario", line, scenario.lines)
-  return { scenario: scenario.name, line: found }
+  const scenarioLine = scenario.lines.find((candidate) => candidate === line)
+  if (scenarioLine === undefined) return yield* unknown("None of these lines plays this scenario", line, scenario.lines)
+  return { scenario: scenario.name, line: scenarioLine }
 })
 
 /** The scenarios that an insurance line can play; all scenarios if no line is given. */
 const playedBy = (line: Option.Option<string>, scenarios: ReadonlyArray<Scenario>) => {
   if (Option.isNone(line)) return Effect.succeed(scenarios)
-  const found = scenarios.filter(({ lines }) => lines.includes(line.value))
-  const known = [...new Set(scenarios.flatMap(({ lines }) => lines))]
-  return found.length === 0
-    ? Effect.fail(unknown("None of these lines plays a scenario", line.value, known))
-    : Effect.succeed(found)
+  const matching = scenarios.filter(({ lines }) => lines.includes(line.value))
+  const knownLines = [...new Set(scenarios.flatMap(({ lines }) => lines))]
+  return matching.length === 0
+    ? Effect.fail(unknown("None of these lines plays a scenario", line.value, knownLines))
+    : Effect.succeed(matching)
 }
 
 /**

@@ -19,12 +19,12 @@ const loadTimeoutMs = 60_000
 export const load = Effect.fnUntraced(function* (setting: Option.Option<string>) {
   const file = yield* Option.match(setting, { onNone: () => inCurrentFolder, onSome: named })
   if (file === null) return emptyConfig
-  const shown = shownFrom(yield* Path.Path)
-  const exported = yield* importFile(file, shown)
+  const showPath = shownFrom(yield* Path.Path)
+  const exported = yield* importFile(file, showPath)
   if (!Predicate.hasProperty(exported, "default") || isEmptyCommonJs(exported)) {
-    return yield* refused(`${shown(file)} must export its configuration: export default defineConfig({ … })`)
+    return yield* refused(`${showPath(file)} must export its configuration: export default defineConfig({ … })`)
   }
-  return yield* read(exported.default, shown(file))
+  return yield* read(exported.default, showPath(file))
 })
 
 /** Checks the configuration that a file exports. */

@@ -84,7 +84,7 @@ const sorted = (record: Readonly<Record<string, string>>) =>
 export const manifestOf = (name: string, choices: Choices, version: string) => {
   const { place } = choices
   const words = wordsOf(choices)
-  const own = ownPackages(choices)
+  const packageNames = ownPackages(choices)
   const named = (names: ReadonlyArray<string>) =>
     names.map((packageName) => [`@quotewire/${packageName}`, version] as const)
   const pinned = (names: ReadonlyArray<Package>) =>
@@ -102,9 +102,9 @@ export const manifestOf = (name: string, choices: Choices, version: string) => {
       test: 'node --test "test/**/*.test.ts"',
       check: "tsc --noEmit"
     },
-    dependencies: sorted(Object.fromEntries([...named(own.run), ...pinned(["effect", ...frameworks[place]])])),
+    dependencies: sorted(Object.fromEntries([...named(packageNames.run), ...pinned(["effect", ...frameworks[place]])])),
     devDependencies: sorted({
-      ...Object.fromEntries([...named(own.test), ...pinned(["@types/node", ...typings[place]])]),
+      ...Object.fromEntries([...named(packageNames.test), ...pinned(["@types/node", ...typings[place]])]),
       typescript: needsOlder ? olderTypescript : versions.typescript
     })
   }

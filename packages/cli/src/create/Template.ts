@@ -17,11 +17,11 @@ export const render = (
 ): string => {
   let isKept = true
   const lines = template.split("\n").flatMap((line) => {
-    const found = mark.exec(line)
-    if (found === null) return isKept ? [line] : []
-    const condition = (found[1] ?? "").trim()
+    const markMatch = mark.exec(line)
+    if (markMatch === null) return isKept ? [line] : []
+    const condition = (markMatch[1] ?? "").trim()
     const isChosen = condition === "" || holds(condition, words)
-    if (found.index > 0) return isKept && isChosen ? [line.slice(0, found.index)] : []
+    if (markMatch.index > 0) return isKept && isChosen ? [line.slice(0, markMatch.index)] : []
     isKept = isChosen
     return []
   })

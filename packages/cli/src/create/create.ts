@@ -70,8 +70,8 @@ export const create = Command.make("create", reportAllErrors({ folder: folderArg
     const files = yield* ProjectFolder.read({ name: packageNameOf(path.basename(into)), choices, version })
     yield* ProjectFolder.write(into, files)
     const paths = files.map((file) => file.path)
-    const shown = ConfigFile.shownFrom(path)(into)
-    const install = shown === "" ? "npm install" : `cd ${quoted(shown)} && npm install`
+    const shownPath = ConfigFile.shownFrom(path)(into)
+    const install = shownPath === "" ? "npm install" : `cd ${quoted(shownPath)} && npm install`
     const next = [install, "npm test", "npm run dev"]
     yield* Output.result({ json: isJson }, { folder: into, files: paths, next }, [
       `Wrote ${paths.length} files:`,

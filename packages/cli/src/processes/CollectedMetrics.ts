@@ -33,9 +33,9 @@ export const make = (): CollectedMetrics => {
       answered.has(worker) ? worker.reported() : MergedMetrics.totals(worker.reported())
     )
     const heard = workers.filter((worker) => answered.has(worker)).length
-    const own = MergedMetrics.read(Metrics.processText())
+    const primaryMetrics = MergedMetrics.read(Metrics.processText())
     return MergedMetrics.write(
-      MergedMetrics.merge([...all, past, own, ...counts(heard, workers.length - heard, replaced)])
+      MergedMetrics.merge([...all, past, primaryMetrics, ...counts(heard, workers.length - heard, replaced)])
     )
   }
 
@@ -48,17 +48,17 @@ export const make = (): CollectedMetrics => {
     },
     text: oneAtATime.withPermit(
       Effect.gen(function* () {
-        const asked = Array.from(serving)
+        const askedWorkers = Array.from(serving)
         const answered = new Set<WorkerProcess>()
         const ask = (worker: WorkerProcess) =>
           Effect.tap(worker.metrics, () => Effect.sync(() => answered.add(worker))).pipe(
             Effect.raceFirst(worker.ended),
             Effect.timeoutOption(longestAnswerMs)
           )
-        yield* Effect.forEach(asked, ask, { concurrency: "unbounded", discard: true })
+        yield* Effect.forEach(askedWorkers, ask, { concurrency: "unbounded", discard: true })
         // If a worker ended in the meantime, the totals already contain its counts.
         return textOf(
-          asked.filter((worker) => serving.has(worker)),
+          askedWorkers.filter((worker) => serving.has(worker)),
           answered
         )
       })

@@ -68,8 +68,8 @@ export const merge = (metrics: ReadonlyArray<Families>): Families => {
     const combine = gauges.get(name) ?? sum
     for (const [key, value] of family.samples) {
       if (family.type === "summary" && key.includes('quantile="')) continue
-      const before = into.samples.get(key)
-      into.samples.set(key, before === undefined ? value : combine(before, value))
+      const mergedValue = into.samples.get(key)
+      into.samples.set(key, mergedValue === undefined ? value : combine(mergedValue, value))
     }
   }
   return merged

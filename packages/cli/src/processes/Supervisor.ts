@@ -66,11 +66,11 @@ export const make = (count: number, workers: Workers): Supervisor => {
   // The first worker starts alone, because it migrates the database and sets up its seal keys.
   const start = Effect.gen(function* () {
     const first = yield* workers.launch(true)
-    const others = yield* Effect.all(
+    const otherWorkers = yield* Effect.all(
       Array.from({ length: count - 1 }, () => workers.launch(false)),
       { concurrency: "unbounded" }
     )
-    places.push(...[first, ...others].map(placeOf))
+    places.push(...[first, ...otherWorkers].map(placeOf))
     return first.ready
   })
 

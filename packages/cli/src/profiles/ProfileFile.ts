@@ -71,10 +71,10 @@ const refuseShared = (path: string, { mode }: FileSystem.File.Info) =>
 /** Reads the profiles. Before the first `quotewire login` there are none. No error repeats the file's content. */
 export const read = Effect.gen(function* () {
   const files = yield* FileSystem.FileSystem
-  const found = yield* findFolder
+  const folder = yield* findFolder
   const none: Profiles = new Map()
-  if (Option.isNone(found)) return none
-  const path = yield* fileIn(found.value)
+  if (Option.isNone(folder)) return none
+  const path = yield* fileIn(folder.value)
   const info = yield* files.stat(path).pipe(
     Effect.map(Option.some),
     Effect.catch(({ reason }) =>
@@ -104,8 +104,8 @@ export const read = Effect.gen(function* () {
 const write = Effect.fnUntraced(
   function* (profiles: Profiles) {
     const files = yield* FileSystem.FileSystem
-    const found = yield* findFolder
-    if (Option.isNone(found)) {
+    const folder = yield* findFolder
+    if (Option.isNone(folder)) {
       const name = isWindows ? "APPDATA" : "HOME or XDG_CONFIG_HOME"
       return yield* new CommandFailed({ message: `There is no folder for the profiles file: set ${name}.` })
     }
@@ -114,9 +114,9 @@ const write = Effect.fnUntraced(
       { base_url, api_key: Redacted.value(api_key) }
     ])
     const text = `${JSON.stringify({ profiles: Object.fromEntries(stored) }, null, 2)}\n`
-    const path = yield* fileIn(found.value)
-    yield* files.makeDirectory(found.value, { recursive: true, mode: 0o700 })
-    if (!isWindows) yield* files.chmod(found.value, 0o700)
+    const path = yield* fileIn(folder.value)
+    yield* files.makeDirectory(folder.value, { recursive: true, mode: 0o700 })
+    if (!isWindows) yield* files.chmod(folder.value, 0o700)
     yield* PrivateFile.replace(path, text)
   },
   Effect.catchTag("PlatformError", () =>

@@ -12,7 +12,8 @@ const setName = Flag.optional(Settings.profile)
 const setKey = Flag.optional(Settings.callerKey)
 const setUrl = Flag.optional(Settings.calledUrl)
 
-const wrong = (expected: string) => new CliError.InvalidValue({ option: "profile", value: "", expected, kind: "flag" })
+const wrongProfile = (expected: string) =>
+  new CliError.InvalidValue({ option: "profile", value: "", expected, kind: "flag" })
 
 /** The value that was set explicitly. A wrong value counts as set, because its own flag reports the error. */
 const valueOf = <A>(flag: Flag.Flag<Option.Option<A>>, args: Param.ParsedArgs) =>
@@ -32,13 +33,13 @@ const used = Effect.fnUntraced(function* (args: Param.ParsedArgs) {
   const url = yield* valueOf(setUrl, args)
   if (key.is_set && (url.is_set || Option.isNone(name))) return null
   const profiles = yield* Effect.mapError(ProfileFile.read, ({ message }) =>
-    wrong(`--profile cannot be used: ${message}`)
+    wrongProfile(`--profile cannot be used: ${message}`)
   )
   const chosen = profiles.get(Option.getOrElse(name, () => ProfileFile.defaultName))
   const isOfHost = !url.is_set || url.value === chosen?.base_url
   if (chosen !== undefined && isOfHost) return chosen
   if (Option.isNone(name)) return null
-  return yield* wrong(
+  return yield* wrongProfile(
     chosen === undefined
       ? Settings.settingError("profile", "be the name of a profile, as quotewire profiles list prints it")
       : `--profile cannot be used with a different --base-url (or ${Settings.variableOf("base-url")}), because a profile's key is sent only to the profile's host`

@@ -21,9 +21,9 @@ interface RequestedAdvance {
 
 /** Describes how much time is left, and how fast it passes. */
 const progressOf = ({ at_ms, from, to }: RequestedAdvance, reachedMs: number, nowMs: number): string => {
-  const left = Math.max(0, to - reachedMs)
+  const remainingSeconds = Math.max(0, to - reachedMs)
   const pace = Math.round(Math.max(0, reachedMs - from) / Math.max(1, (nowMs - at_ms) / 1_000))
-  return `The clock is still advancing: ${numeral(left)} ${left === 1 ? "second is" : "seconds are"} left, at ${numeral(pace)} per second so far.`
+  return `The clock is still advancing: ${numeral(remainingSeconds)} ${remainingSeconds === 1 ? "second is" : "seconds are"} left, at ${numeral(pace)} per second so far.`
 }
 
 /** Prints to standard error how much time is left, how fast it passes, and which carriers have not answered yet. */
@@ -48,7 +48,7 @@ const reportProgress = Effect.fnUntraced(function* (
  * quote request `id`.
  */
 export const advance = Effect.fnUntraced(function* (client: HostClient.HostClient, seconds: number, id: string) {
-  const before = yield* HostClient.call((signal) => client.get_sandbox({}, { signal }))
+  const sandboxBefore = yield* HostClient.call((signal) => client.get_sandbox({}, { signal }))
   const idempotency_key = `trigger-${randomUUID()}`
   const once = Effect.tryPromise({
     try: (signal) => client.advance_time({ seconds }, { signal, idempotency_key }),
@@ -57,9 +57,9 @@ export const advance = Effect.fnUntraced(function* (client: HostClient.HostClien
   const advancing = Effect.retry(once, {
     while: (error) => isApiError(error, "conflict") && error.retry_action === "wait"
   }).pipe(Effect.catch(HostClient.refused))
-  const from = before.clock_offset_seconds
-  const asked = { from, to: from + seconds, at_ms: yield* Clock.currentTimeMillis }
-  const reporting = reportProgress(client, asked, id).pipe(
+  const from = sandboxBefore.clock_offset_seconds
+  const requested = { from, to: from + seconds, at_ms: yield* Clock.currentTimeMillis }
+  const reporting = reportProgress(client, requested, id).pipe(
     Effect.ignore,
     Effect.delay(reportEvery),
     Effect.repeat(Schedule.forever)

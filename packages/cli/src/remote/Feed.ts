@@ -43,8 +43,8 @@ export const typesFlag = Flag.String("types").pipe(
 const isType = (type: string): boolean => Event.choosable.includes(type)
 
 const meant = (text: string): string => {
-  const wrong = text.split(",").find((type) => !isType(type.trim()))
-  return wrong === undefined ? "" : closest(wrong.trim(), Event.choosable)
+  const wrongType = text.split(",").find((type) => !isType(type.trim()))
+  return wrongType === undefined ? "" : closest(wrongType.trim(), Event.choosable)
 }
 
 /** Creates a function that says whether an event has one of these types. If there are no types, every event matches. */

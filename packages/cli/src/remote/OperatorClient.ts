@@ -32,8 +32,8 @@ export const call = <Answer>(
     const { status, text } = yield* exchanged(host, operation.route, input)
     const value = yield* Effect.fromResult(parse(text, host))
     if (status >= 400) return yield* refusalOf(value) ?? foreign(host)
-    const [wrong] = Input.findings(Schema.toEncoded(operation.output))(value)
-    if (wrong !== undefined) return yield* foreign(host)
+    const [finding] = Input.findings(Schema.toEncoded(operation.output))(value)
+    if (finding !== undefined) return yield* foreign(host)
     return Json.decode(Json.fromText<Answer>(text))
   })
 
@@ -50,9 +50,9 @@ const exchanged = (
     fields.delete(field)
     return segment
   })
-  const asked = Array.from(fields).filter(([field]) => field in query)
-  for (const [field] of asked) fields.delete(field)
-  const search = new URLSearchParams(asked.map(([field, value]) => [field, String(value)])).toString()
+  const queryFields = Array.from(fields).filter(([field]) => field in query)
+  for (const [field] of queryFields) fields.delete(field)
+  const search = new URLSearchParams(queryFields.map(([field, value]) => [field, String(value)])).toString()
   const hasBody = method !== "GET" && fields.size > 0
   return Effect.tryPromise({
     try: async (signal) => {

@@ -48,7 +48,7 @@ const refused = ({ code, message }: ApiError.ApiError) =>
   Effect.die(new CommandFailed({ message: `The host refused the call (${code}): ${message}` }))
 
 /** Calls an operation that the host must not refuse. */
-const asked = <Answer>(...call: Parameters<typeof callWithAdvice>) =>
+const callWithReason = <Answer>(...call: Parameters<typeof callWithAdvice>) =>
   Effect.catch(callWithAdvice<Answer>(...call), refused)
 
 /** Calls an operation whose only expected refusal is `not_found`. */
@@ -97,9 +97,9 @@ export const createKey = (host: Host, options: Parameters<Access.Access["Service
 export const access = (host: Host): Access.Access["Service"] =>
   Access.Access.of({
     createOrganization: (name) =>
-      Effect.map(asked<EmbeddedOrganization>(host, "create_organization", { name }), organizationOf),
+      Effect.map(callWithReason<EmbeddedOrganization>(host, "create_organization", { name }), organizationOf),
     listOrganizations: Effect.map(
-      asked<{ readonly organizations: ReadonlyArray<EmbeddedOrganization> }>(host, "list_organizations", {}),
+      callWithReason<{ readonly organizations: ReadonlyArray<EmbeddedOrganization> }>(host, "list_organizations", {}),
       ({ organizations }) => organizations.map(organizationOf)
     ),
     createKey: (options) => askedAbout<Access.IssuedKey>(host, "create_key", { ...options }),
@@ -180,12 +180,15 @@ export const consumers = (host: Host): Consumers["Service"] =>
     consume: () => unused,
     list: (filter = {}) =>
       Effect.map(
-        asked<{ readonly consumers: ReadonlyArray<ConsumerStatus> }>(host, "list_consumers", { ...filter }),
+        callWithReason<{ readonly consumers: ReadonlyArray<ConsumerStatus> }>(host, "list_consumers", { ...filter }),
         (answer) => answer.consumers
       ),
     listParked: (name, filter = {}) =>
       Effect.map(
-        asked<{ readonly events: ReadonlyArray<ParkedEvent> }>(host, "list_parked_events", { name, ...filter }),
+        callWithReason<{ readonly events: ReadonlyArray<ParkedEvent> }>(host, "list_parked_events", {
+          name,
+          ...filter
+        }),
         ({ events }) => events
       ),
     retryParked: (name, place) => Effect.asVoid(askedAbout<unknown>(host, "retry_parked_event", { name, ...place })),

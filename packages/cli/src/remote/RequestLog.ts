@@ -74,16 +74,16 @@ const sinceOf = ({ floor, newest }: LogPosition): string | null => {
 
 const look = Effect.fnUntraced(function* (client: HostClient.HostClient, position: LogPosition) {
   const since = sinceOf(position)
-  const found = since === null ? (yield* page(client, {})).requests : yield* allSince(client, since)
-  const unseen = found.filter((entry) => !isOwn(entry) && !position.ids.has(entry.request_id))
+  const newEntries = since === null ? (yield* page(client, {})).requests : yield* allSince(client, since)
+  const unseen = newEntries.filter((entry) => !isOwn(entry) && !position.ids.has(entry.request_id))
   const entries = (since === null ? unseen.slice(0, firstEntries) : unseen).toReversed()
-  const newest = found[0]?.created_at ?? position.newest
-  const after: LogPosition = {
+  const newest = newEntries[0]?.created_at ?? position.newest
+  const nextPosition: LogPosition = {
     floor: position.floor ?? newest,
     newest,
-    ids: new Set(found.map(({ request_id }) => request_id))
+    ids: new Set(newEntries.map(({ request_id }) => request_id))
   }
-  return { entries, after }
+  return { entries, after: nextPosition }
 })
 
 /**

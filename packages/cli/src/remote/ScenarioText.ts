@@ -25,7 +25,7 @@ const rowOf = ({ description, lines, name }: Scenario): string =>
 export const rows = (scenarios: ReadonlyArray<Scenario>): ReadonlyArray<string> => {
   const byOutcome = Map.groupBy(scenarios, outcomeOf)
   return [...outcomes.map(([outcome]) => outcome), unknownOutcome].flatMap((outcome) => {
-    const found = byOutcome.get(outcome)
-    return found === undefined ? [] : [outcome, ...found.map(rowOf)]
+    const withOutcome = byOutcome.get(outcome)
+    return withOutcome === undefined ? [] : [outcome, ...withOutcome.map(rowOf)]
   })
 }

@@ -7,7 +7,7 @@ import { isDatabaseUrl } from "../settings/StorageSettings.ts"
 
 const decodeList = Schema.decodeUnknownOption(Schema.NonEmptyArray(Schema.Record(Schema.String, Schema.String)))
 
-const wrong = (content: string) =>
+const wrongCells = (content: string) =>
   new WrongUsage({ message: `${settingError("cells", `name a cells file: ${content}`)}.` })
 
 /**
@@ -50,14 +50,14 @@ export const read = Effect.fnUntraced(function* (file: string) {
     Effect.mapError(({ message }) => new WrongUsage({ message }))
   )
   const list = decodeList(json)
-  if (Option.isNone(list)) return yield* wrong('a JSON list such as [{ "name": "eu-1", "url": "postgres://…" }]')
+  if (Option.isNone(list)) return yield* wrongCells('a JSON list such as [{ "name": "eu-1", "url": "postgres://…" }]')
   for (const [place, cell] of list.value.entries()) {
     const mistake = mistakeIn(cell)
-    if (mistake !== null) return yield* wrong(`in cell ${place + 1}, ${mistake}`)
+    if (mistake !== null) return yield* wrongCells(`in cell ${place + 1}, ${mistake}`)
   }
   const cells = Array.map(list.value, cellOf)
   const names = cells.map(({ name }) => name)
-  if (new Set(names).size < names.length) return yield* wrong("each cell must have a different name")
+  if (new Set(names).size < names.length) return yield* wrongCells("each cell must have a different name")
   return cells
 })
 

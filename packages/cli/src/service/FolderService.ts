@@ -15,7 +15,7 @@ const otherFile = (folder: string) =>
     message: `sandbox.json in ${folder} does not have the keys of the database there: restore sandbox.json, or remove the folder to start over.`
   })
 
-const lost = (folder: string) =>
+const folderLost = (folder: string) =>
   new CommandFailed({ message: `The database in ${folder} has failed. Run the command again.` })
 
 const storageIn = (folder: string) =>
@@ -27,9 +27,9 @@ const storageIn = (folder: string) =>
  * Reads the folder's secrets. In a new folder, creates a seal key and saves it before anything is encrypted with it.
  */
 const contentOf = Effect.fnUntraced(function* (folder: string, storage: Storage.Storage["Service"]) {
-  const found = yield* SandboxFile.read(folder)
-  if (Option.isSome(found)) return found.value
-  const inUse = yield* Effect.mapError(SealKeysInUse.read(storage), () => lost(folder))
+  const sandboxFile = yield* SandboxFile.read(folder)
+  if (Option.isSome(sandboxFile)) return sandboxFile.value
+  const inUse = yield* Effect.mapError(SealKeysInUse.read(storage), () => folderLost(folder))
   if (inUse !== null) return yield* otherFile(folder)
   const content: SandboxFile.Content = { seal_key: Seal.generateSealKey() }
   yield* SandboxFile.write(folder, content)
@@ -38,7 +38,7 @@ const contentOf = Effect.fnUntraced(function* (folder: string, storage: Storage.
 
 /** Reads the sandbox that an earlier start created, or creates one and saves it before its keys are shown. */
 const sandboxOf = Effect.fnUntraced(function* (folder: string, content: SandboxFile.Content) {
-  const unavailable = () => lost(folder)
+  const unavailable = () => folderLost(folder)
   if (content.sandbox === undefined) {
     const sandbox = yield* Effect.mapError(DevSandbox.make, unavailable)
     const { organization, ...secrets } = sandbox

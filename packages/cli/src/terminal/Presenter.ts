@@ -35,15 +35,15 @@ const maxSentences = 20
 /** Describes the mistakes in sentences, missing settings first. */
 const sentencesOf = (errors: ReadonlyArray<CliError.CliError>, help: HelpDoc.HelpDoc): ReadonlyArray<string> => {
   const each = errors.flatMap(flattened)
-  const missing = each.flatMap((error): ReadonlyArray<MissingSettings.MissingSetting> => {
+  const missingSettings = each.flatMap((error): ReadonlyArray<MissingSettings.MissingSetting> => {
     if (error._tag === "MissingArgument") return [{ argument: error.argument }]
     if (error._tag !== "MissingOption") return []
     const flag = help.flags.find(({ name }) => name === error.option)
     const has_variable = Option.exists(flag?.description ?? Option.none(), MissingSettings.namesVariable(error.option))
     return [{ flag: error.option, is_secret: flag?.type === "secret", has_variable }]
   })
-  const wrong = each.filter(({ _tag }) => _tag !== "MissingArgument" && _tag !== "MissingOption").map(sentenceOf)
-  const all = new Set([...MissingSettings.sentencesOf(missing), ...wrong])
+  const wrongValues = each.filter(({ _tag }) => _tag !== "MissingArgument" && _tag !== "MissingOption").map(sentenceOf)
+  const all = new Set([...MissingSettings.sentencesOf(missingSettings), ...wrongValues])
   return all.size === 0 ? ["Wrong usage"] : [...all].slice(0, maxSentences)
 }
 

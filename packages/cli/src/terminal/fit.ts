@@ -11,18 +11,18 @@ const hanging = 4
  */
 export const fit = (line: string, width: number): ReadonlyArray<string> => {
   if (width < minWidth || widthOf(line) <= width) return [line]
-  const own = /^ */.exec(line)?.[0].length ?? 0
-  const indent = " ".repeat(Math.min(own + hanging, Math.floor(width / 2)))
+  const indentWidth = /^ */.exec(line)?.[0].length ?? 0
+  const indent = " ".repeat(Math.min(indentWidth + hanging, Math.floor(width / 2)))
   const pieces: Array<string> = []
-  let rest = line
-  while (widthOf(rest) > width) {
-    const head = prefixOf(rest, width)
+  let remaining = line
+  while (widthOf(remaining) > width) {
+    const head = prefixOf(remaining, width)
     const isFirst = pieces.length === 0
-    const at = breakOf(head, isFirst ? own : indent.length)
-    pieces.push(rest.slice(0, at).trimEnd())
-    rest = indent + rest.slice(at).trimStart()
+    const at = breakOf(head, isFirst ? indentWidth : indent.length)
+    pieces.push(remaining.slice(0, at).trimEnd())
+    remaining = indent + remaining.slice(at).trimStart()
   }
-  return [...pieces, rest]
+  return [...pieces, remaining]
 }
 
 /** Where to break a prefix that fits: after its last table column, its last word or its last character. */

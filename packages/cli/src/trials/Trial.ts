@@ -53,11 +53,11 @@ export const connectionOf = Effect.fnUntraced(function* (
     Schema.decodeUnknownEffect(Values)(values),
     () => new CommandFailed({ message: `The connection must have text for each of ${names.join(", ")}.` })
   )
-  const missing = names.filter((name) => read[name] === undefined)
-  if (missing.length > 0 && !hasCassette) {
-    const variables = missing.map(ConnectionInput.variable).join(", ")
+  const missingNames = names.filter((name) => read[name] === undefined)
+  if (missingNames.length > 0 && !hasCassette) {
+    const variables = missingNames.map(ConnectionInput.variable).join(", ")
     return yield* new CommandFailed({
-      message: `The connection lacks ${missing.join(", ")}. Set ${variables}, or pass all values of the connection on standard input.`
+      message: `The connection lacks ${missingNames.join(", ")}. Set ${variables}, or pass all values of the connection on standard input.`
     })
   }
   return { connection: read }

@@ -103,8 +103,8 @@ export class Access extends Context.Service<
       const storage = yield* Storage
       const seal = yield* Seal
       const clock = yield* Clock.Clock
-      const known = new KnownKeys()
-      const { createKey, listKeys, revokeKey } = yield* makeKeys(known)
+      const knownKeys = new KnownKeys()
+      const { createKey, listKeys, revokeKey } = yield* makeKeys(knownKeys)
       return Access.of({
         createOrganization: yield* makeCreateOrganization,
         createKey,
@@ -113,8 +113,8 @@ export class Access extends Context.Service<
         hasKeyIn: (environment) => ApiKey.hasKeyIn(storage, environment),
         revokeKey: (keyId) => retryOnConflict(revokeKey(keyId)),
         admit: admitting(storage, seal),
-        mayBeGuessed: guessing(clock, known),
-        authenticate: authenticating(storage, seal, clock, known)
+        mayBeGuessed: guessing(clock, knownKeys),
+        authenticate: authenticating(storage, seal, clock, knownKeys)
       })
     })
   )
@@ -191,11 +191,11 @@ const makeKeys = Effect.fnUntraced(function* (knownKeys: KnownKeys) {
   })
 
   const revokeKey = Effect.fn("Access.revokeKey")(function* (keyId: KeyId) {
-    const found = yield* ApiKey.findKeyById(storage, keyId)
-    if (found === null) return yield* ApiError.make("not_found")
-    if (found.key.revoked_at !== null) return found.key
-    const revoked: ApiKey.ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
-    const writes = [ApiKey.toStoredKey(found.hash, found.version + 1, revoked)]
+    const storedKey = yield* ApiKey.findKeyById(storage, keyId)
+    if (storedKey === null) return yield* ApiError.make("not_found")
+    if (storedKey.key.revoked_at !== null) return storedKey.key
+    const revoked: ApiKey.ApiKey = { ...storedKey.key, revoked_at: yield* Clock.currentTimeMillis }
+    const writes = [ApiKey.toStoredKey(storedKey.hash, storedKey.version + 1, revoked)]
     yield* commit(storage, Change.make(directoryWorkspace, { writes }))
     knownKeys.revoke(keyId)
     return revoked

@@ -43,9 +43,9 @@ export class KnownKeys {
 
   /** The caller of a key that was looked up within the last second; null for any other key. */
   callerOf(key: string, now: Moment): Caller | null {
-    const known = this.keys.get(key)
-    if (known === undefined) return null
-    const { caller, at } = known
+    const entry = this.keys.get(key)
+    if (entry === undefined) return null
+    const { caller, at } = entry
     const isRecent = now.real < at.real + knownForMs && now.monotonic < at.monotonic + knownForMs
     return isRecent && now.real >= at.real ? caller : null
   }
@@ -57,8 +57,8 @@ export class KnownKeys {
 
   /** Whether a key was valid within the last hour. The key must still be looked up. */
   wasValidRecently(key: string, now: number): boolean {
-    const known = this.keys.get(key)
-    return known !== undefined && now < known.at.real + recentForMs
+    const entry = this.keys.get(key)
+    return entry !== undefined && now < entry.at.real + recentForMs
   }
 
   /**
@@ -76,8 +76,8 @@ export class KnownKeys {
   add(key: string, caller: Caller, moment: Moment, generation: number): void {
     if (generation !== this.revocations) return
     this.keys.delete(key)
-    for (const [oldest, known] of this.keys) {
-      if (this.keys.size < maxKnownKeys && moment.real < known.at.real + recentForMs) break
+    for (const [oldest, entry] of this.keys) {
+      if (this.keys.size < maxKnownKeys && moment.real < entry.at.real + recentForMs) break
       this.keys.delete(oldest)
     }
     this.keys.set(key, { caller, at: moment })

@@ -122,8 +122,9 @@ export class Workspaces extends Context.Service<
       const read = (id: WorkspaceId) =>
         Effect.flatMap(storage.get({ workspace_id: id, kind: kind.name, id }), (record) => {
           if (Option.isNone(record)) return Effect.die(`Workspace ${id} is not in storage`)
-          const before = cache.get(id)
-          if (before !== undefined && before.version === record.value.version) return Effect.succeed(momentIn(before))
+          const cachedWorkspace = cache.get(id)
+          if (cachedWorkspace !== undefined && cachedWorkspace.version === record.value.version)
+            return Effect.succeed(momentIn(cachedWorkspace))
           const workspace = kind.value(record.value)
           store(workspace)
           return Effect.succeed(momentIn(workspace))
@@ -147,8 +148,8 @@ export class Workspaces extends Context.Service<
       const update = (id: WorkspaceId, change: (moment: Moment) => Omit<Workspace, "id" | "version">) =>
         retryOnConflict(
           Effect.flatMap(read(id), (now) => {
-            const after = change(now)
-            return after === now.workspace ? Effect.succeed(now.workspace) : save(now.workspace, after)
+            const changed = change(now)
+            return changed === now.workspace ? Effect.succeed(now.workspace) : save(now.workspace, changed)
           })
         )
 

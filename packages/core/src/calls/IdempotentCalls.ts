@@ -130,12 +130,12 @@ const makeRunOnce = Effect.gen(function* () {
 
     if (Option.isSome(storedRecord) && storedRecord.value.state !== "released") {
       const realNow = yield* Clock.currentTimeMillis
-      const before = storedRecord.value
-      if (!(yield* Fingerprint.matches(seal, place, before.fingerprint, sent))) return yield* otherInput
-      if (before.state === "done") {
-        return { json: Json.fromText<A>(before.body), form: before.form, replayed: true }
+      const previous = storedRecord.value
+      if (!(yield* Fingerprint.matches(seal, place, previous.fingerprint, sent))) return yield* otherInput
+      if (previous.state === "done") {
+        return { json: Json.fromText<A>(previous.body), form: previous.form, replayed: true }
       }
-      if (realNow < before.until) return yield* stillRunning
+      if (realNow < previous.until) return yield* stillRunning
     }
     const fingerprint = yield* Fingerprint.of(seal, place, sent)
 

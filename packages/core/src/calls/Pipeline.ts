@@ -279,8 +279,8 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
   if (first !== null && isTooLarge(first)) return yield* Effect.failCause(first.cause)
   const revision = chosen ?? (yield* revisions.pin(caller.workspace_id))
   state.revision = revision
-  const sent = yield* first ?? entering
-  state.input = Revision.input(revision, operation.name, sent)
+  const sentCall = yield* first ?? entering
+  state.input = Revision.input(revision, operation.name, sentCall)
   if (!Operation.reaches(operation.authority, caller, state.input)) return yield* notFound
   // The moment is read this late because the body may have arrived slowly.
   const workspaces = Context.get(services, Workspaces)
@@ -293,7 +293,7 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
     moment,
     idempotency_key,
     revision: revision.date,
-    sent,
+    sent: sentCall,
     ...(person !== undefined && { person })
   }
   const lines = Context.get(services, Lines)
@@ -341,12 +341,12 @@ const prepare = <Output, R>(
   if (Result.isSuccess(prepared) && key.length === 0) return Effect.succeed(prepared.success)
   const refused = joinWrongFields(key, Result.isFailure(prepared) ? prepared.failure : [])
   const now = optimistic === true ? workspaces.moment(admitted.caller.workspace_id) : Effect.succeed(admitted.moment)
-  const rest =
+  const restErrors =
     validateRest === undefined
       ? Effect.succeed(joinWrongFields())
       : Effect.flatMap(now, (moment) => validateRest({ ...admitted, moment }, input, refused.found))
   const refusalOf = operation.refuse ?? ApiError.invalidInput
-  return Effect.flatMap(rest, (refusals) => Effect.fail(refusalOf(joinWrongFields(refused, refusals))))
+  return Effect.flatMap(restErrors, (refusals) => Effect.fail(refusalOf(joinWrongFields(refused, refusals))))
 }
 
 /** An error in the caller's revision. Some errors are always in the newest revision (api.md, Choosing a revision). */
@@ -380,10 +380,10 @@ const replyOf = <Output>(
 const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) => {
   const access = Context.get(services, Access)
   const allowance = Context.get(services, Allowance)
-  const known = countFailure(allowance, credentials.address, access.authenticate(credentials))
+  const authenticated = countFailure(allowance, credentials.address, access.authenticate(credentials))
   return access.mayBeGuessed(credentials)
-    ? Effect.andThen(allowance.mayAuthenticate(credentials.address), known)
-    : known
+    ? Effect.andThen(allowance.mayAuthenticate(credentials.address), authenticated)
+    : authenticated
 }
 
 /** Counts a failed authentication against the limit of the client's address. */

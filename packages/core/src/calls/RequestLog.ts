@@ -201,9 +201,9 @@ const list = Effect.fnUntraced(function* (
 })
 
 const get = Effect.fnUntraced(function* (storage: Storage["Service"], { caller: { workspace_id } }: Call, id: string) {
-  const found = yield* readOne(storage, kind, workspace_id, id)
-  if (found === null) return yield* ApiError.make("not_found")
-  const { agent: _, ...entry } = found
+  const storedEntry = yield* readOne(storage, kind, workspace_id, id)
+  if (storedEntry === null) return yield* ApiError.make("not_found")
+  const { agent: _, ...entry } = storedEntry
   return Json.encode<RequestLogEntry>(entry)
 })
 

@@ -297,8 +297,8 @@ export class Revisions extends Context.Service<
       const remember = (workspaceId: WorkspaceId, date: string) => pins.set(workspaceId, date)
 
       const pinned = (workspace_id: WorkspaceId): Effect.Effect<string | null, StorageUnavailable> => {
-        const known = pins.get(workspace_id)
-        if (known !== undefined) return Effect.succeed(known)
+        const cachedPin = pins.get(workspace_id)
+        if (cachedPin !== undefined) return Effect.succeed(cachedPin)
         return Effect.map(storage.get({ workspace_id, kind: pinKind.name, id: workspace_id }), (stored) => {
           if (Option.isNone(stored)) return null
           const { revision } = pinKind.value(stored.value)
@@ -321,8 +321,8 @@ export class Revisions extends Context.Service<
       })
 
       const pin = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
-        const known = yield* pinned(workspaceId)
-        if (known !== null) return nearest(revisions, known)
+        const storedPin = yield* pinned(workspaceId)
+        if (storedPin !== null) return nearest(revisions, storedPin)
         const { workspace, now } = yield* workspaces.moment(workspaceId)
         const revision = yield* firstPin(workspace)
         const record = pinKind.record({ revision }, { id: workspaceId, version: 1, created_at: now, updated_at: now })

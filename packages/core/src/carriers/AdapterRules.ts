@@ -17,13 +17,13 @@ import { type CarrierAdapter, type CarrierLine, maxAttemptMs } from "./Carrier.t
  * standard lines are compared with the facts of their lines.
  */
 export const check = (adapter: unknown, lines: LineSet | null = standard): ReadonlyArray<BrokenRule> => {
-  const wrong = findWrong(adapter).map(fromFieldError)
+  const wrongTypes = findWrong(adapter).map(fromFieldError)
   const isWrong = (path: string): boolean =>
-    wrong.some(
+    wrongTypes.some(
       (brokenPath) => brokenPath.path === path || isUnder(brokenPath.path, path) || isUnder(path, brokenPath.path)
     )
-  if (!hasFields(adapter)) return wrong
-  return [...wrong, ...relations(adapter, lines).flatMap(({ reads, find }) => (reads.some(isWrong) ? [] : find()))]
+  if (!hasFields(adapter)) return wrongTypes
+  return [...wrongTypes, ...relations(adapter, lines).flatMap(({ reads, find }) => (reads.some(isWrong) ? [] : find()))]
 }
 
 const isUnder = (path: string, above: string): boolean => above === "" || path.startsWith(`${above}.`)

@@ -267,9 +267,9 @@ const asking = (limits: Limits) => {
     const beginAndAsk = Effect.flatMap(begin, (mayAsk) =>
       mayAsk ? callSafely(call, carrierCall) : Effect.succeed(null)
     )
-    const asked = yield* limits.ifRoom(carrierCall, beginAndAsk, outcomeOf)
-    if (asked._tag === "no_room") return asked
-    return asked.value === null ? { _tag: "in_doubt" } : { _tag: "replied", reply: asked.value }
+    const limited = yield* limits.ifRoom(carrierCall, beginAndAsk, outcomeOf)
+    if (limited._tag === "no_room") return limited
+    return limited.value === null ? { _tag: "in_doubt" } : { _tag: "replied", reply: limited.value }
   })
 }
 

@@ -116,16 +116,16 @@ const checkValues = (
   const decoded = decoder(Schema.Struct({ values: Values }))({ values })
   if (Result.isSuccess(decoded)) return Result.succeed(decoded.success.values)
   // An unknown name may be a value that was put in the wrong place, so it is not repeated.
-  const known = new Set(["values", ...names.map((name) => `values.${name}`)])
+  const knownPaths = new Set(["values", ...names.map((name) => `values.${name}`)])
   const { found, more } = decoded.failure
-  const named = found.filter(({ path }) => known.has(path))
+  const named = found.filter(({ path }) => knownPaths.has(path))
   const isOther = named.length < found.length || more > 0
-  const other = {
+  const unknownFields = {
     path: "values",
     message: "Every name must be a field of the carrier's connection.",
     allowed_values: names
   }
-  return Result.fail(isOther ? [...named, other] : named)
+  return Result.fail(isOther ? [...named, unknownFields] : named)
 }
 
 /** The values for the fields that the carrier currently asks for; null if one of them is not set. */
@@ -163,11 +163,11 @@ export interface ConnectionSummary extends ConnectionPlace {
 export const summaryOf = (connection: Connection, adapters: ReadonlyArray<CarrierAdapter>): ConnectionSummary => {
   const { values, set_at, last_test } = connection
   const fields = adapterOf(adapters, connection)?.connection
-  const shown = Object.entries(values).map(([name, value]) => [name, fields?.[name] === "string" ? value : null])
+  const shownValues = Object.entries(values).map(([name, value]) => [name, fields?.[name] === "string" ? value : null])
   return {
     ...placeIn(connection),
     state: fields === undefined ? "unused" : valuesFor(fields, values) === null ? "incomplete" : "usable",
-    values: Object.fromEntries(shown),
+    values: Object.fromEntries(shownValues),
     set_at,
     last_test
   }

@@ -278,12 +278,12 @@ const tryOut = (
     return Effect.succeed(failed("No carrier in this program uses this connection."))
   }
   const { connection: fields } = adapter
-  const asked = valuesFor(fields, values)
-  if (asked === null) {
+  const connectionValues = valuesFor(fields, values)
+  if (connectionValues === null) {
     return Effect.succeed(failed("The connection lacks a field that the carrier needs: set the connection again."))
   }
   if (adapter.testConnection === undefined) return Effect.succeed(notTested)
-  return Effect.suspend(() => adapter.testConnection?.(asked, environment) ?? Effect.succeed(faulty)).pipe(
+  return Effect.suspend(() => adapter.testConnection?.(connectionValues, environment) ?? Effect.succeed(faulty)).pipe(
     CallTime.limited({ millis: testTimeoutMs }, () => Effect.succeed(late)),
     Effect.flatMap(checked),
     orIfThrown(() => faulty),

@@ -89,8 +89,8 @@ export const reasonNotAsked = (
     return null
   }
   if (!line.states.includes(assumed.state)) return because("state_not_served")
-  const missing = missingOf(assumed, line.needs)
-  if (missing.length > 0) return because("facts_missing", missing)
+  const missingFacts = missingOf(assumed, line.needs)
+  if (missingFacts.length > 0) return because("facts_missing", missingFacts)
   if (line.uses_credit && !options.credit_disclosed && State.get(assumed.state).credit_use !== "prohibited") {
     return because("credit_disclosure_missing", ["credit_disclosure_receipt_id"])
   }

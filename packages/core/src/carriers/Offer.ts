@@ -214,8 +214,8 @@ const brokenMember = (
 
 /** Truncates a carrier's text, and removes markup and hidden characters (`wire/PlainText.ts`). */
 export const clean = (text: string): string => {
-  const shown = withoutMarkup(plain(text.slice(0, maxRead)))
-  return shown.length <= maxText ? shown : shown.slice(0, maxText).replace(/[\ud800-\udbff]$/, "")
+  const cleanText = withoutMarkup(plain(text.slice(0, maxRead)))
+  return cleanText.length <= maxText ? cleanText : cleanText.slice(0, maxText).replace(/[\ud800-\udbff]$/, "")
 }
 
 /**

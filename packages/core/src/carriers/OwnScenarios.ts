@@ -41,11 +41,11 @@ export const cast = (
   scenario: Scenario.ScenarioName
 ): ReadonlyArray<Candidate> => {
   const all = candidates(adapters, "sandbox", line)
-  const own = all.filter(isOwn)
+  const ownCandidates = all.filter(isOwn)
   return all.map((candidate) => {
-    const index = own.indexOf(candidate)
+    const index = ownCandidates.indexOf(candidate)
     if (index === -1) return candidate
-    const part = partOf(line, own, all.length, index)
+    const part = partOf(line, ownCandidates, all.length, index)
     const script = scriptOf(scenario, part)
     return script.act === "quote" ? { ...candidate, part } : standIn(candidate, script)
   })

@@ -37,8 +37,8 @@ export const makeEvents =
       let place = cursor
       let waitMs = pollMs
       while (true) {
-        const before = place
-        const { events, next_cursor } = await pageAfter(before)
+        const previousPlace = place
+        const { events, next_cursor } = await pageAfter(previousPlace)
         place = next_cursor
         for (const [index, event] of events.entries()) {
           if (signal?.aborted === true) return
@@ -47,7 +47,7 @@ export const makeEvents =
         }
         // If a host returns the same page again, the wait keeps growing, so that the host is not polled in a tight
         // loop.
-        if (events.length > 0 && next_cursor !== before) waitMs = pollMs
+        if (events.length > 0 && next_cursor !== previousPlace) waitMs = pollMs
         else {
           cursor = next_cursor
           await sleep(waitMs, signal)

@@ -43,10 +43,10 @@ export const makeWaitForQuotes =
             newest === null
               ? { wait_seconds: 0 }
               : { wait_seconds: waitSeconds, since_version: newest.quote_request.version }
-          const before: Answer | null = newest
+          const previousAnswer: Answer | null = newest
           newest = await get({ id, ...wait }, { signal: stop, ...(read_handle !== undefined && { read_handle }) })
           failures = 0
-          const isChanged = before?.quote_request.version !== newest.quote_request.version
+          const isChanged = previousAnswer?.quote_request.version !== newest.quote_request.version
           if (isChanged && isEnough(newest, options)) return newest
           if (!isChanged) await sleep(unchangedPauseMs, stop)
         } catch (error) {

@@ -167,17 +167,17 @@ export const settingsOf = (
 }
 
 const faultOf = (name: string, handler: unknown, options: ConsumeOptions): string | null => {
-  const who = isName(name) ? `The consumer ${name}` : "The consumer"
-  const wrong = wrongOptions(options).map(fromFieldError)
+  const subject = isName(name) ? `The consumer ${name}` : "The consumer"
+  const mistakes = wrongOptions(options).map(fromFieldError)
   const faults = [
     ...(isName(name) ? [] : [nameRule]),
-    ...(typeof handler === "function" ? [] : [`${who} needs a function as its handler.`]),
-    ...(wrong.length === 0
+    ...(typeof handler === "function" ? [] : [`${subject} needs a function as its handler.`]),
+    ...(mistakes.length === 0
       ? []
       : [
           listed(
-            `${who} has invalid options.`,
-            wrong.map(({ path, message }) => `${path === "" ? "options" : path}: ${message}`)
+            `${subject} has invalid options.`,
+            mistakes.map(({ path, message }) => `${path === "" ? "options" : path}: ${message}`)
           )
         ])
   ]

@@ -50,9 +50,9 @@ export const makeLag = (consumer: string): Lag => {
         if (lag_ms > 0) workspaces.set(workspaceId, { lag_ms, at: now })
         else workspaces.delete(workspaceId)
         let greatest = 0
-        for (const [id, seen] of workspaces.entries()) {
-          if (now - seen.at > forgottenAfterMs) workspaces.delete(id)
-          else greatest = Math.max(greatest, seen.lag_ms)
+        for (const [id, lastLook] of workspaces.entries()) {
+          if (now - lastLook.at > forgottenAfterMs) workspaces.delete(id)
+          else greatest = Math.max(greatest, lastLook.lag_ms)
         }
         return Metric.update(gauge, greatest / secondMs)
       })

@@ -70,10 +70,10 @@ export const make = (
 
   return {
     dispatch: (id) => {
-      const found = running.get(id)
-      if (found !== undefined) {
-        found.wake_ups++
-        found.signal.wake()
+      const entry = running.get(id)
+      if (entry !== undefined) {
+        entry.wake_ups++
+        entry.signal.wake()
       } else if (!isStopping()) run(id)
     },
     wakeAll: () => {

@@ -27,7 +27,7 @@ export const make = (
   { id: workspace_id, organization_id, environment }: Workspace
 ): HandlerRuns => {
   let running: Fiber.Fiber<unknown, unknown> | null = null
-  const about = { consumer: name, workspace_id }
+  const annotations = { consumer: name, workspace_id }
 
   /** Interrupts an attempt without waiting until it has ended, because the handler may ignore the interruption. */
   const cutOff = (fiber: Fiber.Fiber<unknown, unknown>) => Effect.sync(() => fiber.interruptUnsafe())
@@ -44,7 +44,7 @@ export const make = (
 
   return {
     make: Effect.fnUntraced(function* (event, attempt) {
-      const logged = { ...about, event_id: event.id, event_type: event.type, attempt }
+      const logged = { ...annotations, event_id: event.id, event_type: event.type, attempt }
       const fiber = start(event, { organization_id, environment, attempt })
       const exit = fiber.pollUnsafe() ?? (yield* finish(fiber))
       if (exit !== null && Exit.isSuccess(exit)) return null
@@ -59,7 +59,10 @@ export const make = (
     settled: Effect.suspend(() => {
       if (running === null) return Effect.void
       const warning = "An event handler ignores its abort signal; the workspace waits until the handler returns"
-      return Effect.andThen(Effect.annotateLogs(Effect.logWarning(warning), about), Effect.asVoid(Fiber.await(running)))
+      return Effect.andThen(
+        Effect.annotateLogs(Effect.logWarning(warning), annotations),
+        Effect.asVoid(Fiber.await(running))
+      )
     })
   }
 }

@@ -45,32 +45,32 @@ export const make = (
   claimed: Consumer.Consumer,
   leaseMs: number
 ): HeldConsumer => {
-  let held = Held.claimed(claimed)
+  let heldState = Held.claimed(claimed)
   const oneAtATime = Semaphore.makeUnsafe(1)
   const now = () => clock.currentTimeMillisUnsafe()
 
   const lose = Effect.suspend(() => {
-    held = Held.lost(held)
+    heldState = Held.lost(heldState)
     return Effect.fail(new ConsumerLost())
   })
-  const check = Effect.suspend(() => (Held.hasEnded(held, now()) ? lose : Effect.void))
+  const check = Effect.suspend(() => (Held.hasEnded(heldState, now()) ? lose : Effect.void))
 
   const reload = Effect.gen(function* () {
-    const found = yield* loadConsumer(storage, workspaceId, claimed.name)
-    const reloaded = Held.reloaded(held, found)
+    const consumer = yield* loadConsumer(storage, workspaceId, claimed.name)
+    const reloaded = Held.reloaded(heldState, consumer)
     if (reloaded === null) return yield* lose
-    held = reloaded
+    heldState = reloaded
   })
 
   const write = Effect.fnUntraced(function* (records: Records, isLast: boolean) {
     yield* check
-    if (held.isOutdated) yield* reload
+    if (heldState.isOutdated) yield* reload
     const at = now()
-    const next = Held.next(held, isLast ? null : at + leaseMs)
+    const next = Held.next(heldState, isLast ? null : at + leaseMs)
     const writes = [Consumer.toStored(next, at), ...(yield* records)]
-    held = Held.writing(held)
+    heldState = Held.writing(heldState)
     yield* commit(storage, Change.make(workspaceId, { writes }))
-    held = Held.written(held, next)
+    heldState = Held.written(heldState, next)
   })
 
   const storeOnce = (records: Records = none, isLast = false) =>
@@ -89,8 +89,8 @@ export const make = (
   const maintainOnce = Effect.gen(function* () {
     yield* Effect.sleep(Math.min(Consumer.storeEveryMs, leaseMs / 4))
     yield* check
-    const leftMs = held.ends_at - now()
-    if (!Held.isUnstored(held) && leftMs > leaseMs / 2) return
+    const leftMs = heldState.ends_at - now()
+    if (!Held.isUnstored(heldState) && leftMs > leaseMs / 2) return
     const isStored = yield* Effect.timeoutOption(
       Effect.catchTag(storeOnce(), "StorageUnavailable", () => Effect.void),
       leftMs
@@ -99,13 +99,13 @@ export const make = (
   })
 
   return {
-    current: () => held.current,
+    current: () => heldState.current,
     set: (consumer) => {
-      held = Held.changed(held, consumer)
+      heldState = Held.changed(heldState, consumer)
     },
     check,
     store,
     maintain: Effect.forever(maintainOnce),
-    release: Effect.suspend(() => (held.isLost ? Effect.void : Effect.ignore(storeOnce(none, true))))
+    release: Effect.suspend(() => (heldState.isLost ? Effect.void : Effect.ignore(storeOnce(none, true))))
   }
 }

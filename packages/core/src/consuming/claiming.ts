@@ -32,22 +32,22 @@ export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | Claim
   const { clock, holder, settings, storage, turns, workspaces } = context
   const { id: workspace_id } = context.workspace
   return Effect.gen(function* () {
-    const found = yield* loadConsumer(storage, workspace_id, settings.name)
-    const wait_ms = found === null ? 0 : Consumer.claimableAt(found, holder) - clock.currentTimeMillisUnsafe()
+    const stored = yield* loadConsumer(storage, workspace_id, settings.name)
+    const wait_ms = stored === null ? 0 : Consumer.claimableAt(stored, holder) - clock.currentTimeMillisUnsafe()
     if (wait_ms > 0) return { wait_ms }
     const moment = yield* workspaces.moment(workspace_id)
-    const hasDied = found !== null && Consumer.hasHolderDied(found, holder)
+    const hasDied = stored !== null && Consumer.hasHolderDied(stored, holder)
     const limit = hasDied ? Consumer.pageEvents : 1
-    const page = yield* storage.feed({ workspace_id, after: found?.position ?? 0, limit })
-    const consumer = found ?? create(context, moment, page)
+    const page = yield* storage.feed({ workspace_id, after: stored?.position ?? 0, limit })
+    const consumer = stored ?? create(context, moment, page)
     const hasWork = page.events.length > 0 || page.erased_through > consumer.position || Consumer.hasRetries(consumer)
     if (!hasWork) return null
     const now = clock.currentTimeMillisUnsafe()
     const newest = page.events.at(-1)?.number ?? consumer.position
     const retry = hasDied && Consumer.hasRetries(consumer) ? yield* judgeRetry(context, moment.now) : null
     const isInnocent = !hasDied || retry?.isGuilty === true
-    const known = isInnocent ? consumer : Consumer.afterDeath(consumer, newest, now)
-    const claimed = Consumer.claimed(known, holder, now + settings.lease_ms)
+    const afterDeath = isInnocent ? consumer : Consumer.afterDeath(consumer, newest, now)
+    const claimed = Consumer.claimed(afterDeath, holder, now + settings.lease_ms)
     const writes = [Consumer.toStored(claimed, now), ...(retry === null ? [] : [retry.record])]
     yield* commit(storage, Change.make(workspace_id, { writes }))
     if (retry?.isGuilty === true) turns.noteKiller(now)

@@ -35,8 +35,8 @@ const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, even
  */
 const read = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsumer: HeldConsumer) {
   const { clock, lag, storage, workspaces, workspace } = context
-  const { now, workspace: seen } = yield* workspaces.moment(workspace.id)
-  const { erased_count } = seen
+  const { now, workspace: workspaceRead } = yield* workspaces.moment(workspace.id)
+  const { erased_count } = workspaceRead
   const { position, erased_count: known_count } = heldConsumer.current()
   const page = yield* storage.feed({ workspace_id: workspace.id, after: position, limit: Consumer.pageEvents })
   if (page.erased_through > position) {
@@ -112,12 +112,12 @@ const handle = Effect.fnUntraced(function* (
   const { clock, runs, settings, turns } = context
   yield* heldConsumer.check
   heldConsumer.set(Consumer.cleared(heldConsumer.current(), turns.killer_found_at()))
-  const before = heldConsumer.current()
+  const consumerBefore = heldConsumer.current()
   const error = yield* tryEvent(context, heldConsumer, eventOf(body), number)
   if (error === null) return true
   if (context.isStopping()) {
     // If the program is stopping, a failed attempt does not count as the event's failure.
-    heldConsumer.set({ ...heldConsumer.current(), failures: before.failures, retry_at: null })
+    heldConsumer.set({ ...heldConsumer.current(), failures: consumerBefore.failures, retry_at: null })
     return false
   }
   const killsProcesses = error === ParkedEvent.processEnded
@@ -145,9 +145,11 @@ const work = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsume
   while (!context.isStopping()) {
     const page = context.slots.withPermit(handlePage(context, heldConsumer))
     // While storage is unavailable, the state is kept as long as the lease lasts.
-    const found = yield* Effect.catchTag(page, "StorageUnavailable", () => Effect.as(Effect.sleep(secondMs), "more"))
-    if (found === "paused") return
-    if (found === "none" && !(yield* context.signal.next(Consumer.storeEveryMs))) return
+    const nextEvents = yield* Effect.catchTag(page, "StorageUnavailable", () =>
+      Effect.as(Effect.sleep(secondMs), "more")
+    )
+    if (nextEvents === "paused") return
+    if (nextEvents === "none" && !(yield* context.signal.next(Consumer.storeEveryMs))) return
   }
 })
 
@@ -193,9 +195,9 @@ export interface Leaving {
 /** Consumes a workspace's events until no event is left, or the consumer stops. */
 export const consumeWorkspace = Effect.fnUntraced(function* (context: WorkspaceContext, { leave, wakeUps }: Leaving) {
   while (!context.isStopping()) {
-    const known = wakeUps()
+    const wakeUpCount = wakeUps()
     const next = yield* safeTurn(context)
-    if (next === null && leave(known)) return
+    if (next === null && leave(wakeUpCount)) return
     if (next !== null && next.wait_ms > 0) yield* context.signal.next(next.wait_ms)
   }
 })

@@ -60,7 +60,7 @@ export const list = Effect.fnUntraced(function* (
     order: "oldest",
     limit: pageRecords
   })
-  const found = new Map(
+  const byName = new Map(
     starts.map((start) => [start.id, statusOf(start.id, Consumer.startKind.value(start).started_at)])
   )
 
@@ -70,17 +70,17 @@ export const list = Effect.fnUntraced(function* (
     if ((filter.organization_id ?? organization_id) !== organization_id) return
     if ((filter.environment ?? environment) !== environment) return
     let end: number | null = null
-    for (const [name, status] of found) {
+    for (const [name, status] of byName) {
       const position = (yield* loadConsumer(storage, id, name))?.position ?? 0
       const { events, erased_through } = yield* storage.feed({ workspace_id: id, after: position, limit: 1 })
       if (events.length > 0) end ??= yield* endOfFeed(storage, id)
       const behind = events.length > 0 ? Math.max(0, (end ?? 0) - Math.max(position, erased_through)) : 0
       const parked = yield* parkedIn(storage, id, name)
-      found.set(name, withPlace(status, { organization_id, environment, position, behind, parked }))
+      byName.set(name, withPlace(status, { organization_id, environment, position, behind, parked }))
     }
   })
   yield* eachWorkspacePage(storage, (ids) => Effect.forEach(ids, look, { discard: true }))
-  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
 })
 
 const statusOf = (name: string, startedAt: number): ConsumerStatus => ({

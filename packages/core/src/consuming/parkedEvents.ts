@@ -30,25 +30,25 @@ export const list = Effect.fnUntraced(function* (
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= maxLimit)) {
     return yield* new InvalidConsumer({ message: `limit must be a whole number from 1 to ${maxLimit}.` })
   }
-  const found: Array<ParkedEvent.ParkedEvent> = []
+  const parked: Array<ParkedEvent.ParkedEvent> = []
 
   const listIn = Effect.fnUntraced(function* (workspace: Workspace, status: ParkedEvent.StoredParkedEvent["status"]) {
-    if (found.length >= limit) return
+    if (parked.length >= limit) return
     const query = { workspace_id: workspace.id, kind: ParkedEvent.kind.name, parent: name, status } as const
     let after: string | null = null
     do {
-      const atMost = Math.min(pageRecords, limit - found.length)
+      const atMost = Math.min(pageRecords, limit - parked.length)
       const page: RecordPage = yield* storage.page({ ...query, order: "oldest", limit: atMost, after })
-      found.push(...page.records.map((record) => ParkedEvent.view(ParkedEvent.kind.value(record), workspace)))
+      parked.push(...page.records.map((record) => ParkedEvent.view(ParkedEvent.kind.value(record), workspace)))
       after = page.next
-    } while (after !== null && found.length < limit)
+    } while (after !== null && parked.length < limit)
   })
 
   yield* eachWorkspacePage(storage, (page) =>
     Effect.forEach(
       page,
       Effect.fnUntraced(function* (id) {
-        if (found.length >= limit) return
+        if (parked.length >= limit) return
         const { workspace } = yield* workspaces.cached(id)
         const { organization_id = workspace.organization_id, environment = workspace.environment } = filter
         if (organization_id !== workspace.organization_id || environment !== workspace.environment) return
@@ -59,7 +59,7 @@ export const list = Effect.fnUntraced(function* (
       { discard: true }
     )
   )
-  return found
+  return parked
 })
 
 /**
@@ -79,15 +79,15 @@ export const setStatus = (
       const workspaceId = organization?.workspaces[place.environment]
       if (workspaceId === undefined) return yield* ApiError.make("not_found")
       const consumer = yield* loadConsumer(storage, workspaceId, name)
-      const found = yield* loadParked(storage, workspaceId, name, place.event_id)
-      if (consumer === null || found === null || !ParkedEvent.isOpen(found.parked)) {
+      const parkedEvent = yield* loadParked(storage, workspaceId, name, place.event_id)
+      if (consumer === null || parkedEvent === null || !ParkedEvent.isOpen(parkedEvent.parked)) {
         return yield* ApiError.make("not_found")
       }
-      if (status === "retrying" && ParkedEvent.isRetried(found.parked)) return
+      if (status === "retrying" && ParkedEvent.isRetried(parkedEvent.parked)) return
       const { now } = yield* workspaces.moment(workspaceId)
-      const parked = ParkedEvent.toStored({ ...found.parked, status }, found.version + 1, now)
-      const asked = Consumer.toStored(Consumer.withRetry(consumer), yield* Clock.currentTimeMillis)
-      const writes = status === "retrying" ? [parked, asked] : [parked]
+      const parked = ParkedEvent.toStored({ ...parkedEvent.parked, status }, parkedEvent.version + 1, now)
+      const retry = Consumer.toStored(Consumer.withRetry(consumer), yield* Clock.currentTimeMillis)
+      const writes = status === "retrying" ? [parked, retry] : [parked]
       yield* commit(storage, Change.make(workspaceId, { writes }))
     })
   )

@@ -56,10 +56,10 @@ const update = (
 ) =>
   heldConsumer.store(
     Effect.gen(function* () {
-      const found = yield* loadParked(storage, workspace.id, settings.name, id)
-      if (found === null || !ParkedEvent.isRetried(found.parked)) return []
+      const parked = yield* loadParked(storage, workspace.id, settings.name, id)
+      if (parked === null || !ParkedEvent.isRetried(parked.parked)) return []
       const { now } = yield* workspaces.moment(workspace.id)
-      return [ParkedEvent.toStored(nextState(found.parked), found.version + 1, now)]
+      return [ParkedEvent.toStored(nextState(parked.parked), parked.version + 1, now)]
     })
   )
 

@@ -48,7 +48,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     limits,
     telemetry
   }: Pick<EmbedOptions, "grace_ms" | "limits" | "telemetry"> = refusal === null ? options : {}
-  const own: typeof withoutLimits = limits === undefined ? withoutLimits : identity
+  const wrapCall: typeof withoutLimits = limits === undefined ? withoutLimits : identity
   const { call: run, close, run: runScoped, sleep } = Lifetime.begin(runtime, grace_ms)
   const { consume, stopAll } = makeConsume((name, handler, consumer) =>
     runScoped(Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer })))
@@ -67,12 +67,12 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
         )
       }
       const call = callWith(operationOf(name), key, given.snapshot(input), call_options)
-      return run(traced(telemetry, name)(own(call)), signal)
+      return run(traced(telemetry, name)(wrapCall(call)), signal)
     }
   return {
     ready,
     ...administration(run),
-    operators: makeOperators(run, own),
+    operators: makeOperators(run, wrapCall),
     timeline: async (id, timelineOptions = {}) => {
       given.timeline(timelineOptions)
       return run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, timelineOptions)))

@@ -52,8 +52,8 @@ const methodsOf = (run: Lifetime["call"], acting: ActingOperator): OperatorMetho
   const method =
     (operation: AnyOperatorOperation) =>
     async (input?: unknown): Promise<unknown> => {
-      const sent = given.snapshot(input ?? {})
-      return run(Effect.map(call(operation, acting, sent), Json.decode))
+      const inputCopy = given.snapshot(input ?? {})
+      return run(Effect.map(call(operation, acting, inputCopy), Json.decode))
     }
   const entries = operatorOperations.map((operation): readonly [keyof OperatorMethods, unknown] => [
     operation.name,

@@ -13,12 +13,12 @@ export type GivenSealKeys = ReadonlyArray<string | undefined> | Layer.Layer<Seal
 export const read = (option: unknown): Result.Result<SealKeys["Service"], ReadonlyArray<FieldError>> => {
   const texts: ReadonlyArray<unknown> = Array.isArray(option) ? option : []
   const keys = texts.map((text) => (typeof text === "string" ? readKey(text) : null))
-  const wrong = keys.flatMap((key, index) => {
+  const wrongKeys = keys.flatMap((key, index) => {
     if (key === null) return [{ path: `${index}`, message: `Must be a seal key: 32 bytes ${form}` }]
     return isGuessable(key) ? [{ path: `${index}`, message: `Can be guessed: pass 32 random bytes ${form}` }] : []
   })
   const [newest, ...older] = keys.filter((key) => key !== null)
-  if (wrong.length > 0) return Result.fail(wrong)
+  if (wrongKeys.length > 0) return Result.fail(wrongKeys)
   return newest === undefined
     ? Result.fail([
         { path: "", message: "Must be a list of at least one seal key, as generateSealKey() returns them." }

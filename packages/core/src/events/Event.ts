@@ -114,6 +114,6 @@ export const record = (options: {
     line: options.line,
     resource: options.resource
   }
-  const about = [options.resource.id, ...(options.quote_request_id === undefined ? [] : [options.quote_request_id])]
-  return { id: options.id, occurred_at: options.at, about, body: JSON.stringify(event), type: options.type }
+  const aboutIds = [options.resource.id, ...(options.quote_request_id === undefined ? [] : [options.quote_request_id])]
+  return { id: options.id, occurred_at: options.at, about: aboutIds, body: JSON.stringify(event), type: options.type }
 }

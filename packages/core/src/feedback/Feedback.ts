@@ -84,8 +84,8 @@ export class Feedback extends Context.Service<
       })
 
       const send = Effect.fnUntraced(function* ({ caller, moment }: Call, input: SendInput) {
-        const wrong = personalTexts(input)
-        if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
+        const wrongFields = personalTexts(input)
+        if (wrongFields.length > 0) return yield* ApiError.invalidInput(wrongFields)
         const sentBy = { kind: caller.kind, key_id: caller.key_id }
         const report = receive(ids.feedback(), input, sentBy, moment.now)
         yield* store(moment, report)
@@ -98,10 +98,10 @@ export class Feedback extends Context.Service<
         status: Decision,
         publicNote: string | null
       ) {
-        const before = yield* find(workspaceId, id)
-        const after = decide(before, status, publicNote)
-        yield* store(yield* workspaces.moment(workspaceId), after)
-        return after.report
+        const report = yield* find(workspaceId, id)
+        const decided = decide(report, status, publicNote)
+        yield* store(yield* workspaces.moment(workspaceId), decided)
+        return decided.report
       })
 
       return Feedback.of({

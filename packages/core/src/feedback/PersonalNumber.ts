@@ -28,8 +28,8 @@ interface TextMatch {
 
 const findAll = (pattern: RegExp, text: string): ReadonlyArray<TextMatch> =>
   Array.from(text.matchAll(pattern), ({ 0: match, 1: captured, index }) => {
-    const found = captured ?? match
-    return { text: found, from: index, to: index + found.length }
+    const matchedText = captured ?? match
+    return { text: matchedText, from: index, to: index + matchedText.length }
   })
 
 /** The maximum distance between a number and the word that says what it is, in characters. */

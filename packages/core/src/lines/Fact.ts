@@ -129,7 +129,7 @@ export const listOf = <Item extends Schema.Top>(
 
 type Name<Facts> = keyof Facts & string
 
-const missing = (name: string, because?: string) => ({
+const missingFact = (name: string, because?: string) => ({
   path: [name],
   issue: new SchemaIssue.MissingKey(because === undefined ? undefined : { because })
 })
@@ -141,7 +141,7 @@ export const oneGroupOf = <Facts extends object>(...groups: ReadonlyArray<Readon
     (facts) =>
       groups.some((group) => group.every((name) => facts[name] !== undefined))
         ? undefined
-        : groups.flat().flatMap((name) => (facts[name] === undefined ? [missing(name, because)] : [])),
+        : groups.flat().flatMap((name) => (facts[name] === undefined ? [missingFact(name, because)] : [])),
     {
       reads_keys: true,
       can_require: groups.flat(),
@@ -156,7 +156,9 @@ export const requiresWith = <Facts extends object>(first: Name<Facts>, ...others
     (facts) =>
       facts[first] === undefined
         ? undefined
-        : others.flatMap((name) => (facts[name] === undefined ? [missing(name, `It is required with ${first}.`)] : [])),
+        : others.flatMap((name) =>
+            facts[name] === undefined ? [missingFact(name, `It is required with ${first}.`)] : []
+          ),
     { reads_keys: true, toJsonSchema: () => ({ dependentRequired: { [first]: others } }) }
   )
 
@@ -170,7 +172,7 @@ export const requiredWhen = <Facts extends object>(
   return Schema.makeFilter<Facts>(
     (facts) =>
       facts[required] === undefined && conditions.every(([name, allowed]) => allowed.includes(member(facts, name)))
-        ? missing(required)
+        ? missingFact(required)
         : undefined,
     {
       reads_keys: true,

@@ -45,9 +45,9 @@ const factsAt = (ast: SchemaAST.AST, path: ReadonlyArray<string>, isRequired: bo
       factsAt(type, [...path, String(name)], isRequired && (!SchemaAST.isOptional(type) || oneOf.has(name)))
     )
   }
-  const about = SchemaAST.resolve(ast)
-  const [label, tier, pii] = [about?.label, about?.["x-tier"], about?.["x-pii"]].map(textOrNull)
-  const assumed = Predicate.hasProperty(about?.["x-assume"], "value") ? about["x-assume"].value : undefined
+  const notes = SchemaAST.resolve(ast)
+  const [label, tier, pii] = [notes?.label, notes?.["x-tier"], notes?.["x-pii"]].map(textOrNull)
+  const assumed = Predicate.hasProperty(notes?.["x-assume"], "value") ? notes["x-assume"].value : undefined
   return [
     { path: path.join("."), label: label ?? null, tier: tier ?? null, pii: pii ?? null, assumed, required: isRequired }
   ]

@@ -23,11 +23,11 @@ const onHostAt = SchemaAST.resolveAt<OnHost>(key)
 
 /** Narrows each part only once, so that schemas stay shared, including in documents. */
 const narrowing = Function.memoize((lines: LineSet) => {
-  const known = new WeakMap<SchemaAST.AST, SchemaAST.AST>()
+  const cache = new WeakMap<SchemaAST.AST, SchemaAST.AST>()
   const narrow = (ast: SchemaAST.AST): SchemaAST.AST => {
     const onHost = onHostAt(ast)
-    const narrowed = known.get(ast) ?? (onHost === undefined ? withParts(ast, narrow) : inPlaceOf(ast, onHost(lines)))
-    known.set(ast, narrowed)
+    const narrowed = cache.get(ast) ?? (onHost === undefined ? withParts(ast, narrow) : inPlaceOf(ast, onHost(lines)))
+    cache.set(ast, narrowed)
     return narrowed
   }
   return narrow

@@ -5,11 +5,11 @@ import type { StandardLineName } from "./standard.ts"
 /** The name of an insurance line: a standard line, or a line that a host defines. */
 export type LineName = StandardLineName | (string & {})
 
-const about = { description: "Insurance line" }
+const notes = { description: "Insurance line" }
 
 /**
  * The name of an insurance line. In stored data it is any name; in inputs and documents it is one of the host's lines.
  */
-export const LineName: Schema.Codec<LineName> = dependsOnLines(Schema.String.annotate(about), (lines) =>
-  Schema.Literals([...lines.keys()]).annotate(about)
+export const LineName: Schema.Codec<LineName> = dependsOnLines(Schema.String.annotate(notes), (lines) =>
+  Schema.Literals([...lines.keys()]).annotate(notes)
 )

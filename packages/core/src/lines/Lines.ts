@@ -33,8 +33,8 @@ export const unknownLine = (offered: Iterable<string>): ApiError<"invalid_input"
 export const oncePerLines = <A>(make: (lines: LineSet) => A): ((lines: LineSet) => A) => {
   const computed = new WeakMap<LineSet, { readonly value: A }>()
   return (lines) => {
-    const known = computed.get(lines) ?? { value: make(lines) }
-    computed.set(lines, known)
-    return known.value
+    const cached = computed.get(lines) ?? { value: make(lines) }
+    computed.set(lines, cached)
+    return cached.value
   }
 }

@@ -94,7 +94,7 @@ export const defineLine = <
     rules = () => {},
     stateOf,
     subjectsOf,
-    ...own
+    ...ownFields
   } = checked(definition)
   const line = definition.name
   const all = factsOf(schema)
@@ -104,7 +104,7 @@ export const defineLine = <
   const isOwn = (application: RatedApplication): application is RatedApplication<Complete> => application.line === line
   return {
     ...usual,
-    ...own,
+    ...ownFields,
     example,
     get facts_schema() {
       return {
@@ -149,10 +149,10 @@ const mistakesIn = <Sent extends object, Complete extends object>(
   const faults = LineRules.checkTexts(definition)
   if (faults.length > 0) return faults
   const { assume, codes, example, facts, facts_version: today, stateOf, subjectsOf } = definition
-  const sent = LineRules.tried("rules", () => read(example, today))
-  if (Result.isFailure(sent)) return sent.failure
-  if (Result.isFailure(sent.success)) return LineRules.ofExample(sent.success.failure)
-  const { facts: exampleFacts } = sent.success.success
+  const readExample = LineRules.tried("rules", () => read(example, today))
+  if (Result.isFailure(readExample)) return readExample.failure
+  if (Result.isFailure(readExample.success)) return LineRules.ofExample(readExample.success.failure)
+  const { facts: exampleFacts } = readExample.success.success
   const assumptions = new Assumptions()
   const complete = LineRules.tried("assume", () => assume(exampleFacts, today, assumptions))
   if (Result.isFailure(complete)) return complete.failure

@@ -112,9 +112,10 @@ export class OperatorTokens extends Context.Service<
 
         const authenticate = Effect.fn("OperatorTokens.authenticate")(function* (token: string) {
           if (!OperatorToken.isWellFormed(token)) return yield* refused
-          const found = yield* readOne(storage, OperatorToken.kind, directoryWorkspace, yield* seal.hash(token))
-          if (found === null || !OperatorToken.isValid(found, yield* Clock.currentTimeMillis)) return yield* refused
-          const { id: token_id, name, organization_id, scopes } = found
+          const operatorToken = yield* readOne(storage, OperatorToken.kind, directoryWorkspace, yield* seal.hash(token))
+          if (operatorToken === null || !OperatorToken.isValid(operatorToken, yield* Clock.currentTimeMillis))
+            return yield* refused
+          const { id: token_id, name, organization_id, scopes } = operatorToken
           return { token_id, name, scopes, organization_id } satisfies Operator
         })
 
@@ -143,8 +144,8 @@ const makeCreate = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
 
   return Effect.fn("OperatorTokens.create")(function* (options: TokenOptions) {
-    const wrong = wrongOptions(options)
-    if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
+    const mistakes = wrongOptions(options)
+    if (mistakes.length > 0) return yield* ApiError.invalidInput(mistakes)
     const { expires_in_days, name, organization_id, scopes } = options
     if (organization_id !== undefined && (yield* ApiKey.findOrganization(storage, organization_id)) === null) {
       return yield* ApiError.make("not_found")

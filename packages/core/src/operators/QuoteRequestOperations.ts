@@ -88,7 +88,7 @@ const TimelineAnswer = Schema.Struct({
 }).annotate({ identifier: "Timeline" })
 type TimelineAnswer = typeof TimelineAnswer.Encoded
 
-const about = ({ id }: typeof TimelineInput.Type, answer: TimelineAnswer | null) => ({
+const subjectOf = ({ id }: typeof TimelineInput.Type, answer: TimelineAnswer | null) => ({
   quote_request_id: id,
   ...(answer !== null && { organization_id: answer.organization_id })
 })
@@ -108,7 +108,7 @@ export const getTimeline = OperatorOperation.make({
   input: TimelineInput,
   output: TimelineAnswer,
   errors: ["not_found"],
-  about,
+  about: subjectOf,
   run: (operator, { id, ...options }) =>
     Effect.map(read(operator, id, options), ({ entries, ...rest }) =>
       Json.encode({ ...rest, entries: entries.map(withoutWords) })
@@ -128,7 +128,7 @@ export const readExchanges = OperatorOperation.make({
   input: TimelineInput,
   output: TimelineAnswer,
   errors: ["not_found"],
-  about,
+  about: subjectOf,
   run: (operator, { id, ...options }) =>
     Effect.map(read(operator, id, { ...options, bodies: true }), (answer) => Json.encode(answer))
 })

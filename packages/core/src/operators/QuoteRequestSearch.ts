@@ -177,7 +177,7 @@ const merged = (scans: ReadonlyArray<Scan>, limit: number) => {
     .flatMap(({ found }) => found)
     .filter(({ id }) => id >= horizon)
     .toSorted((a, b) => (a.id > b.id ? -1 : 1))
-  const shown = all.slice(0, limit)
-  if (all.length > limit) return { found: shown, before: shown.at(-1)?.id ?? null }
-  return { found: shown, before: isWholeId(horizon) ? horizon : null }
+  const page = all.slice(0, limit)
+  if (all.length > limit) return { found: page, before: page.at(-1)?.id ?? null }
+  return { found: page, before: isWholeId(horizon) ? horizon : null }
 }

@@ -92,14 +92,14 @@ export interface SentReceipt {
 /** The receipts among a start call's consents. */
 export const receiptsOf = (consents: Consents): ReadonlyArray<SentReceipt> => {
   const { consent_receipt_id, credit_disclosure_receipt_id, contact_consent } = consents
-  const sent: Array<SentReceipt> = []
+  const sentReceipts: Array<SentReceipt> = []
   const add = (kind: SentReceipt["kind"], receipt: string | undefined, agreedChannels: ReadonlyArray<string> = []) => {
-    if (receipt !== undefined) sent.push({ kind, receipt, channels: agreedChannels })
+    if (receipt !== undefined) sentReceipts.push({ kind, receipt, channels: agreedChannels })
   }
   add("quote_consent", consent_receipt_id)
   add("credit_disclosure", credit_disclosure_receipt_id)
   add("contact_consent", contact_consent?.receipt_id, contact_consent?.channels)
-  return sent
+  return sentReceipts
 }
 
 /** The disclosure that every caller without a key gets, and to which a person must agree. */
@@ -206,8 +206,8 @@ const givenByPerson: ReadonlySet<string> = new Set([
 export const refuse = (wrongFields: WrongFields): ApiError.ApiError<"invalid_input"> => {
   const aboutConsent = wrongFields.found.filter(({ path }) => givenByPerson.has(path))
   if (aboutConsent.length === 0) return ApiError.invalidInput(wrongFields)
-  const others = wrongFields.found.filter(({ path }) => !givenByPerson.has(path))
-  const refusal = ApiError.invalidInput(joinWrongFields(aboutConsent, { found: others, more: wrongFields.more }))
+  const callerErrors = wrongFields.found.filter(({ path }) => !givenByPerson.has(path))
+  const refusal = ApiError.invalidInput(joinWrongFields(aboutConsent, { found: callerErrors, more: wrongFields.more }))
   return ApiError.make("invalid_input", {
     message: `${refusal.message} Only the person can consent: ask the person.`,
     field_errors: refusal.field_errors ?? [],

@@ -191,8 +191,8 @@ export const offerOf = (
 const ownActions = ["continue_on_carrier_site", "request_assistance"]
 
 const messageOf = (reason: string): string => {
-  const known: Readonly<Record<string, string>> = reasons
-  return known[reason] ?? "This price is available until the date shown."
+  const reasonCodes: Readonly<Record<string, string>> = reasons
+  return reasonCodes[reason] ?? "This price is available until the date shown."
 }
 
 /** The premium for one month of coverage, rounded half up. With it, offers with different terms can be compared. */

@@ -205,10 +205,10 @@ export const collect = (
   now: number,
   deadline: number
 ): Step => {
-  const asked = { ...request, carriers }
-  if (!carriers.some((result) => result.outcome === "pending")) return fail(asked, "no_carrier_available", now)
+  const collecting = { ...request, carriers }
+  if (!carriers.some((result) => result.outcome === "pending")) return fail(collecting, "no_carrier_available", now)
   return {
-    request: { ...next(asked, now, "in_progress", "collecting"), deadline_at: fromMillis(deadline) },
+    request: { ...next(collecting, now, "in_progress", "collecting"), deadline_at: fromMillis(deadline) },
     event: "quote_request.updated"
   }
 }

@@ -247,18 +247,20 @@ export const check = (
   const application = line.read(input.application, dayOf(moment.now))
   const errors = errorsBesideFacts(input, offered, caller, disclosure)
   if (errors.length > 0 || Result.isFailure(application)) return Result.fail(refusal(errors, application))
-  const missing = missingOf(application.success, needs[caller.environment])
-  return missing.length > 0
+  const missingFacts = missingOf(application.success, needs[caller.environment])
+  return missingFacts.length > 0
     ? Result.fail(
-        ApiError.needsInformation(missing.map((path) => ({ path, message: "Every carrier needs this fact." })))
+        ApiError.needsInformation(missingFacts.map((path) => ({ path, message: "Every carrier needs this fact." })))
       )
     : Result.succeed({ input, application: application.success, scenario })
 }
 
 /** The error for a start call, with all wrong fields or, if no field is wrong, with all missing facts. */
 const refusal = (errors: ReadonlyArray<ApiError.FieldError>, application: ReadApplication): Refusal => {
-  const wrong = withWrongFacts(errors, application)
-  return Result.isFailure(application) && countOf(wrong) === 0 ? refusalOf(application.failure) : Consent.refuse(wrong)
+  const wrongFields = withWrongFacts(errors, application)
+  return Result.isFailure(application) && countOf(wrongFields) === 0
+    ? refusalOf(application.failure)
+    : Consent.refuse(wrongFields)
 }
 
 /** A start call's facts, as its line has read them. */
@@ -309,19 +311,19 @@ export const validateRest = (
   // The channels cannot be checked without the consent that covers them.
   if (names.has("contact_consent")) names.add("contact_channels")
   if (names.has("line")) for (const name of lineDependent) names.add(name)
-  const sent: { readonly [name: string]: unknown } = Predicate.isReadonlyObject(input) ? input : {}
+  const fields: { readonly [name: string]: unknown } = Predicate.isReadonlyObject(input) ? input : {}
   // Only known fields are checked, because an input can have thousands of unknown fields.
-  const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && sent[name] !== undefined)
-  const rest = decodeInput({
-    ...Object.fromEntries(known.map((name) => [name, sent[name]])),
+  const knownFields = Object.keys(StartInput.fields).filter((name) => !names.has(name) && fields[name] !== undefined)
+  const decoded = decodeInput({
+    ...Object.fromEntries(knownFields.map((name) => [name, fields[name]])),
     ...Object.fromEntries(Object.entries(placeholders(offered)).filter(([name]) => names.has(name)))
   })
-  const terms = Option.isNone(rest) ? undefined : offered.get(rest.value.line)
-  if (Option.isNone(rest) || terms === undefined) return joinWrongFields()
-  const facts = terms.line.read(rest.value.application, dayOf(moment.now))
+  const terms = Option.isNone(decoded) ? undefined : offered.get(decoded.value.line)
+  if (Option.isNone(decoded) || terms === undefined) return joinWrongFields()
+  const facts = terms.line.read(decoded.value.application, dayOf(moment.now))
   const disclosure = { version: Consent.disclosureVersion }
-  const wrong = withWrongFacts(errorsBesideFacts(rest.value, terms, caller, disclosure), facts)
-  return { ...wrong, found: wrong.found.filter(({ path }) => !names.has(fieldOf(path))) }
+  const wrongFields = withWrongFacts(errorsBesideFacts(decoded.value, terms, caller, disclosure), facts)
+  return { ...wrongFields, found: wrongFields.found.filter(({ path }) => !names.has(fieldOf(path))) }
 }
 
 const fieldOf = (path: string): string => path.split(".")[0] ?? ""

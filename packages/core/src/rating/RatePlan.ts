@@ -47,14 +47,14 @@ const checked = checker("RatePlan.check", Schema.Struct({ options: Options }))
 export const read = (input: unknown, options: CheckOptions = {}): Result.Result<RatePlan, ReadonlyArray<Fault>> => {
   checked({ options })
   const faults = new PlanFaults()
-  const known = ratingsWith(options.ratings ?? [])
-  const decoded = decoderOf(known)(input)
+  const knownRatings = ratingsWith(options.ratings ?? [])
+  const decoded = decoderOf(knownRatings)(input)
   if (Result.isFailure(decoded)) {
     for (const field of decoded.failure.found) faults.addField("", field)
     return Result.fail(faults.all())
   }
   const plan = decoded.success
-  const rating = known.get(plan.line)
+  const rating = knownRatings.get(plan.line)
   if (rating !== undefined) {
     const context = { plan, rating, faults }
     checkPlan(context, options.today)

@@ -24,7 +24,7 @@ const checkExample = (context: Context, example: Example, path: string): void =>
   const { application, declined, on, premium_cents } = example
   const hasOneOutcome = (premium_cents === undefined) !== (declined === undefined)
   if (!faults.require(hasOneOutcome, path, "Must have either premium_cents or declined.")) return
-  const known = new Map([[rating.line.name, rating]])
+  const ratingByLine = new Map([[rating.line.name, rating]])
   const read = rating.line.read(application, on)
   if (Result.isFailure(read)) {
     const { missing, wrong } = read.failure
@@ -32,11 +32,11 @@ const checkExample = (context: Context, example: Example, path: string): void =>
     return
   }
   const complete = rating.line.complete(read.success.facts, on)
-  const risk = complete === null ? null : riskOf(plan, complete, on, known)
+  const risk = complete === null ? null : riskOf(plan, complete, on, ratingByLine)
   if (risk === null) return
   checkCodes(context, risk, path)
   const steps: Array<PremiumStep> = []
-  const answer = answerOf(plan, risk, on, { known, note: (step, cents) => steps.push({ step, cents }) })
+  const answer = answerOf(plan, risk, on, { known: ratingByLine, note: (step, cents) => steps.push({ step, cents }) })
   if (answer.kind === "declined") {
     faults.require(answer.reason === declined, path, `The plan declines this example: ${answer.reason}.`)
     return
@@ -87,10 +87,10 @@ const listOf = (steps: ReadonlyArray<PremiumStep>): string => {
     const next = steps[index + 1]
     return cover === null || next === undefined || coverOf(next) !== cover
   }
-  const shown = steps.length <= maxStepsListed ? steps : steps.filter(isLast)
-  const rest = shown.length > maxStepsListed ? ` and ${shown.length - maxStepsListed} more` : ""
-  return `${shown
+  const shownSteps = steps.length <= maxStepsListed ? steps : steps.filter(isLast)
+  const moreSteps = shownSteps.length > maxStepsListed ? ` and ${shownSteps.length - maxStepsListed} more` : ""
+  return `${shownSteps
     .slice(0, maxStepsListed)
     .map(({ cents, step }) => `${step} ${cents}`)
-    .join(", ")}${rest}`
+    .join(", ")}${moreSteps}`
 }

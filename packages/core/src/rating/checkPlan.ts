@@ -82,14 +82,14 @@ const checkCover = (
 const reserved = ["base", "total"]
 
 const checkNames = ({ faults }: Context, entries: ReadonlyArray<{ readonly name: string }>, path: string): void => {
-  const seen = new Set(reserved)
+  const seenNames = new Set(reserved)
   for (const [index, { name }] of entries.entries()) {
     faults.require(
-      !seen.has(name),
+      !seenNames.has(name),
       `${path}.${index}.name`,
       "Must differ from all earlier names, and from base and total."
     )
-    seen.add(name)
+    seenNames.add(name)
   }
 }
 
@@ -122,8 +122,8 @@ const checkFactor = (context: Context, factor: Factor, path: string): void => {
     return
   }
   checkNames(context, mean.factors, `${path}.mean_of_drivers.factors`)
-  for (const [index, one] of mean.factors.entries()) {
-    checkOne(context, one, `${path}.mean_of_drivers.factors.${index}`, ["policy", "driver"], undefined)
+  for (const [index, meanFactor] of mean.factors.entries()) {
+    checkOne(context, meanFactor, `${path}.mean_of_drivers.factors.${index}`, ["policy", "driver"], undefined)
   }
 }
 

@@ -171,18 +171,18 @@ const checkBands = (
   { highest, lowest }: NumberRange,
   path: string
 ): void => {
-  const missing = (from: number, to: number) => `Has a gap: ${from === to ? from : `${from} to ${to}`} has no value.`
+  const gapFinding = (from: number, to: number) => `Has a gap: ${from === to ? from : `${from} to ${to}`} has no value.`
   for (const [index, { from, to }] of bands.entries()) {
     const at = `${path}.${index}`
-    const before = bands[index - 1]
-    const end = before === undefined ? Math.min(from, lowest) - 1 : (before.to ?? Number.POSITIVE_INFINITY)
-    if (before === undefined && from > lowest) faults.add(`${at}.from`, missing(lowest, from - 1))
+    const previousBand = bands[index - 1]
+    const end = previousBand === undefined ? Math.min(from, lowest) - 1 : (previousBand.to ?? Number.POSITIVE_INFINITY)
+    if (previousBand === undefined && from > lowest) faults.add(`${at}.from`, gapFinding(lowest, from - 1))
     else if (from <= end) faults.add(`${at}.from`, "Overlaps the previous band.")
-    else if (before !== undefined && from > end + 1) faults.add(`${at}.from`, missing(end + 1, from - 1))
+    else if (previousBand !== undefined && from > end + 1) faults.add(`${at}.from`, gapFinding(end + 1, from - 1))
     if (to !== undefined) faults.require(to >= from, `${at}.to`, "Must be at least `from`.")
   }
   const last = bands.at(-1)?.to
-  if (last !== undefined && last < highest) faults.add(`${path}.${bands.length - 1}.to`, missing(last + 1, highest))
+  if (last !== undefined && last < highest) faults.add(`${path}.${bands.length - 1}.to`, gapFinding(last + 1, highest))
 }
 
 const checkPoints = (
@@ -192,9 +192,10 @@ const checkPoints = (
   path: string
 ): void => {
   for (const [index, { at }] of points.entries()) {
-    const before = points[index - 1]
+    const previousPoint = points[index - 1]
     const place = `${path}.${index}.at`
-    if (before !== undefined) faults.require(at > before.at, place, "Must be greater than the previous point.")
+    if (previousPoint !== undefined)
+      faults.require(at > previousPoint.at, place, "Must be greater than the previous point.")
     faults.require(at >= lowest && at <= highest, place, `Must be from ${lowest} to ${highest}.`)
   }
 }

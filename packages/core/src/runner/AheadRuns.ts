@@ -60,8 +60,8 @@ export const make = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         const query = { now, lease_ms: WorkLoop.leaseMs, limit: maxClaimed, workspace_id, ahead_ms }
         const { busy, jobs } = yield* storage.claim(query)
-        const left = new Set(jobs)
-        const done = (job: ClaimedJob) => left.delete(job)
+        const remaining = new Set(jobs)
+        const done = (job: ClaimedJob) => remaining.delete(job)
         const commit = (batch: Batch) =>
           Effect.map(commitBatch(JobBatch.together(workspace_id, batch)), () => {
             for (const { job } of batch) done(job)
@@ -79,12 +79,12 @@ export const make = Effect.gen(function* () {
           const inReach = jobs.filter(({ due_at }) => due_at <= reach)
           yield* runBatches(inReach, Math.min(until, reach + 1), { handle, commit, fail })
           const isClear = inReach.length === 0 && (jobs.length > 0 || !busy)
-          const result: RanAhead = { jobs: jobs.length - left.size, isClear, reach }
+          const result: RanAhead = { jobs: jobs.length - remaining.size, isClear, reach }
           return result
         })
         return yield* Effect.ensuring(
           restore(run),
-          Effect.suspend(() => (left.size === 0 ? Effect.void : release([...left])))
+          Effect.suspend(() => (remaining.size === 0 ? Effect.void : release([...remaining])))
         )
       })
     )
@@ -100,10 +100,10 @@ const decide = (handle: JobHandler, job: ClaimedJob, records: RunRecords): Effec
         if (key.workspace_id !== job.workspace_id) return read
         const name = JobBatch.nameOf(key)
         reads.add(name)
-        const found = records.get(name)
-        return found === undefined
+        const cached = records.get(name)
+        return cached === undefined
           ? Effect.tap(read, (record) => Effect.sync(() => records.set(name, record)))
-          : Effect.succeed(found)
+          : Effect.succeed(cached)
       },
       commit: (finishing) =>
         Effect.sync(() => {
@@ -141,19 +141,19 @@ interface Steps {
  */
 const runBatches = Effect.fnUntraced(
   function* (jobs: ReadonlyArray<ClaimedJob>, end: number, { commit, fail, handle }: Steps) {
-    const known: RunRecords = new Map()
-    let run = JobBatch.begin(yield* prepare(handle, jobs, known), end)
+    const records: RunRecords = new Map()
+    let run = JobBatch.begin(yield* prepare(handle, jobs, records), end)
     const flush = Effect.gen(function* () {
       if (Array.isReadonlyArrayNonEmpty(run.batch)) yield* commit(run.batch)
       run = JobBatch.committed(run)
     })
     for (let turn = run.turns[0]; turn !== undefined; turn = run.turns[0]) {
-      const { change, exit } = JobBatch.preparedFor(run, turn) ?? (yield* decide(handle, turn.job, known))
+      const { change, exit } = JobBatch.preparedFor(run, turn) ?? (yield* decide(handle, turn.job, records))
       const next = JobBatch.step(run, turn, change)
       if (next === "flush") yield* flush
       else if (next === "stop") return yield* Exit.isFailure(exit) ? fail(turn.job, exit.cause) : Effect.void
       else {
-        for (const write of change?.writes ?? []) known.set(JobBatch.nameOf(write), Option.some(write))
+        for (const write of change?.writes ?? []) records.set(JobBatch.nameOf(write), Option.some(write))
         run = next
         if (run.turns.length === 0) yield* flush
       }

@@ -44,13 +44,13 @@ const sweeping = <E>(
     const brief = new Set([...missed].map((missedSlot) => missedSlot % briefSlots))
     let after: WorkspaceId | null = null
     do {
-      const found: ReadonlyArray<WorkspaceId> = yield* list(after, 100)
+      const workspaceIds: ReadonlyArray<WorkspaceId> = yield* list(after, 100)
       yield* Effect.forEach(
-        found.filter((id) => brief.has(slotOf(id) % briefSlots)),
+        workspaceIds.filter((id) => brief.has(slotOf(id) % briefSlots)),
         (id) => sweep(id, slots.has(slotOf(id)) ? "everything" : "brief"),
         { discard: true }
       )
-      after = found.at(-1) ?? null
+      after = workspaceIds.at(-1) ?? null
     } while (after !== null)
     for (const swept of slots) missed.delete(swept)
   })

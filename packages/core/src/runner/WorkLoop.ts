@@ -384,17 +384,17 @@ const sequential =
     // The common case: a single job.
     if (first !== undefined && jobs.length === 1) return Effect.onError(runOne(first), () => release(jobs))
     return Effect.suspend(() => {
-      const left = new Set(jobs)
+      const remaining = new Set(jobs)
       const skipBehind = (job: ClaimedJob, isDone: boolean) => {
-        left.delete(job)
+        remaining.delete(job)
         if (isDone || !job.ordered) return Effect.void
-        const behind = [...left].filter((other) => other.ordered && other.workspace_id === job.workspace_id)
+        const behind = [...remaining].filter((other) => other.ordered && other.workspace_id === job.workspace_id)
         return Effect.map(release(behind), () => {
-          for (const other of behind) left.delete(other)
+          for (const orderedJob of behind) remaining.delete(orderedJob)
         })
       }
       const run = (job: ClaimedJob) =>
-        left.has(job) ? Effect.flatMap(runOne(job), (isDone) => skipBehind(job, isDone)) : Effect.void
-      return Effect.onError(Effect.forEach(jobs, run, { discard: true }), () => release([...left]))
+        remaining.has(job) ? Effect.flatMap(runOne(job), (isDone) => skipBehind(job, isDone)) : Effect.void
+      return Effect.onError(Effect.forEach(jobs, run, { discard: true }), () => release([...remaining]))
     })
   }

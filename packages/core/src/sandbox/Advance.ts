@@ -113,30 +113,34 @@ const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Move
   const workspaces = yield* Workspaces
   const runner = yield* Runner
   return Effect.fnUntraced(function* ({ progress, target, workspace_id: id }: AdvanceRun) {
-    const { workspace: seen } = yield* workspaces.moment(id)
-    const { clock_offset_ms } = seen
+    const { workspace: workspaceRead } = yield* workspaces.moment(id)
+    const { clock_offset_ms } = workspaceRead
     yield* Ref.update(progress, (previous) => ({
       ...previous,
       clock_offset_ms,
       clock_target_ms: target.clock_target_ms,
       carriers: []
     }))
-    if (isEnded(seen, target)) {
+    if (isEnded(workspaceRead, target)) {
       yield* runner.runDue(id)
       return "reached"
     }
-    const ahead = yield* runAhead(seen, target)
+    const ahead = yield* runAhead(workspaceRead, target)
     yield* Ref.update(progress, addJobs(ahead.jobs))
     if (ahead.jobs > 0) return "advancing"
     if (ahead.held) return "held"
     if (ahead.isClear) {
-      yield* moveTo(seen, target, ahead.reach)
+      yield* moveTo(workspaceRead, target, ahead.reach)
       return "advancing"
     }
     const { jobs, next_due_at } = yield* runner.runDue(id)
     yield* Ref.update(progress, addJobs(jobs))
     const { reach } = yield* holdOf(id)
-    yield* moveTo(seen, target, next_due_at === null ? reach : Math.min(reach, next_due_at + seen.clock_offset_ms))
+    yield* moveTo(
+      workspaceRead,
+      target,
+      next_due_at === null ? reach : Math.min(reach, next_due_at + workspaceRead.clock_offset_ms)
+    )
     return "advancing"
   })
 })
@@ -162,13 +166,14 @@ const makeWait = Effect.fnUntraced(function* ({ holdOf, moveTo }: Moves) {
       yield* onLook
       const { jobs, next_due_at } = yield* runner.runDue(id)
       yield* Ref.update(progress, addJobs(jobs))
-      const { workspace: seen } = yield* workspaces.moment(id)
-      if (isEnded(seen, target)) return
+      const { workspace: workspaceRead } = yield* workspaces.moment(id)
+      if (isEnded(workspaceRead, target)) return
       const realNow = yield* Clock.currentTimeMillis
       const pauseMs = pauseOf(hold, next_due_at === null ? Number.POSITIVE_INFINITY : next_due_at - realNow)
       const isWoken = yield* signal.next(pauseMs)
       const isStandingStill = (yield* Clock.currentTimeMillis) === realNow
-      if (!isWoken && isStandingStill && hold.first_due_at > hold.now) yield* moveTo(seen, target, hold.now + pauseMs)
+      if (!isWoken && isStandingStill && hold.first_due_at > hold.now)
+        yield* moveTo(workspaceRead, target, hold.now + pauseMs)
     }
   })
 })

@@ -51,8 +51,8 @@ export const make = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
     const jobs = yield* storage.lane({ workspace_id, lane: ClockHold.lane.name, limit: maxCalls })
-    const found = yield* Effect.forEach(jobs, (job) => awaited(workspace_id, job), { concurrency: "unbounded" })
-    const calls = found.filter((call) => call !== null)
+    const awaitedCalls = yield* Effect.forEach(jobs, (job) => awaited(workspace_id, job), { concurrency: "unbounded" })
+    const calls = awaitedCalls.filter((call) => call !== null)
     const { now } = yield* workspaces.moment(workspace_id)
     const seenUntil = jobs.length < maxCalls ? Number.POSITIVE_INFINITY : Math.max(now, jobs.at(-1)?.due_at ?? now)
     const carriers = new Map(calls.flatMap(({ carrier }) => (carrier === null ? [] : [[carrier.id, carrier]])))

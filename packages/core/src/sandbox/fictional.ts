@@ -110,7 +110,7 @@ const polled = (play: PlayedAsk): CarrierReply => {
   return { kind: "pending", ref: play.ask.idempotency_key, poll_after_ms: pollAfter(leftMs) }
 }
 
-const asked = (play: PlayedAsk): CarrierReply => {
+const askedReply = (play: PlayedAsk): CarrierReply => {
   const { ask, carrier, ready_at } = play
   if (answersDirectly(play)) return answer(play)
   if (carrier.mode === "poll") return polled(play)
@@ -174,7 +174,7 @@ const adapterOf = (carrier: FictionalCarrier, callbacks: SignedCallbacks): Carri
     ...rated,
     carrier: { ...rated.carrier, registry_ids: [carrier.id.replace("sbx_", "sandbox:")] },
     lines: linesOf(carrier, rated.lines),
-    ask: (ask) => Effect.sync(() => reply(ask, asked)),
+    ask: (ask) => Effect.sync(() => reply(ask, askedReply)),
     poll: (ask) => Effect.sync(() => reply(ask, polled)),
     callback: (callback) => callbacks.read(carrier.id, callback),
     refresh: (ask, offerRef) =>

@@ -171,7 +171,7 @@ const takeBatch = <A, B, E>(
   { max_batch, size }: Pick<BatcherOptions<A, B, E>, "max_batch" | "size">
 ): ReadonlyArray<WaitingItem<A, B, E>> => {
   const batch: Array<WaitingItem<A, B, E>> = []
-  const left: Array<WaitingItem<A, B, E>> = []
+  const remaining: Array<WaitingItem<A, B, E>> = []
   const locked = new Set<string>()
   const isFree = (name: string) => !locked.has(name)
   let takenSize = 0
@@ -184,8 +184,8 @@ const takeBatch = <A, B, E>(
     if (batch.length < max_batch && isSmall && isUnlocked) {
       batch.push(waiting)
       takenSize += waiting.size
-    } else left.push(waiting)
+    } else remaining.push(waiting)
   }
-  queue.splice(0, queue.length, ...left)
+  queue.splice(0, queue.length, ...remaining)
   return batch
 }

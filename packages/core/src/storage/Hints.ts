@@ -155,9 +155,9 @@ export class LongPolls extends Context.Service<
       }
       const leave = ({ workspace_id, id }: PollSubject, listener: Signal): void => {
         for (const name of [workspace_id, id]) {
-          const others = listeners.get(name)
-          others?.delete(listener)
-          if (others?.size === 0) listeners.delete(name)
+          const remaining = listeners.get(name)
+          remaining?.delete(listener)
+          if (remaining?.size === 0) listeners.delete(name)
         }
         count--
       }

@@ -112,20 +112,20 @@ export const make = <const Name extends string, A extends object>(
     erases_children: options.erases_children ?? false,
     wakes: options.wakes ?? null,
     record: (value, meta) => {
-      const found = listing(value)
+      const listed = listing(value)
       return new LazyRecord(
         {
           kind: name,
           id: meta.id,
           version: meta.version,
-          parent: found.parent ?? meta.parent ?? null,
-          status: found.status ?? null,
-          line: found.line ?? meta.line ?? null,
-          labels: found.labels ?? none,
-          about: found.about ?? none,
+          parent: listed.parent ?? meta.parent ?? null,
+          status: listed.status ?? null,
+          line: listed.line ?? meta.line ?? null,
+          labels: listed.labels ?? none,
+          about: listed.about ?? none,
           created_at: meta.created_at,
           updated_at: meta.updated_at,
-          expires_at: found.expires_at ?? null
+          expires_at: listed.expires_at ?? null
         },
         value,
         encode

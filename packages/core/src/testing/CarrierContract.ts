@@ -137,14 +137,16 @@ interface Trial {
 }
 
 const casesOfLine = ({ adapter, cassette, facts, options, stage }: Trial, name: string): ReadonlyArray<Case> => {
-  const sent = new Map<string, unknown>(Object.entries(facts)).get(name)
+  const factValue = new Map<string, unknown>(Object.entries(facts)).get(name)
   const ofLine = (title: string, body: (subject: Subject.Subject) => Effect.Effect<void, ContractBroken>): Case =>
-    rule(stage, `${name}: ${title}`, () => Effect.flatMap(Subject.subjectOf(adapter, name, sent, options), body))
+    rule(stage, `${name}: ${title}`, () => Effect.flatMap(Subject.subjectOf(adapter, name, factValue, options), body))
   const { handoff, refresh } = adapter
   const isIdempotent = adapter.lines[name]?.idempotent === true
   return [
     ofLine("answers an ask in time, with a valid reply", answersAsk),
-    ofLine("answers with a valid reply for other facts", (subject) => offersForOtherFacts(cassette)(subject, sent)),
+    ofLine("answers with a valid reply for other facts", (subject) =>
+      offersForOtherFacts(cassette)(subject, factValue)
+    ),
     ...(adapter.poll === undefined ? [] : [ofLine("answers polls, with a valid reply", answersPolls)]),
     ...(isIdempotent ? [ofLine("gives a repeated ask the same answer", answersRepeat)] : []),
     ...(refresh === undefined ? [] : [ofLine("refreshes an offer, with a valid answer", refreshesOffer(refresh))]),
@@ -164,9 +166,9 @@ const answersPolls = (subject: Subject.Subject) =>
 /** Checks that an aborted ask ends, even if the carrier never answers. */
 const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
   const { count, transport } = silence()
-  const asked = Effect.suspend(() => subject.adapter.ask(Subject.askOf(subject, "abort")))
+  const asking = Effect.suspend(() => subject.adapter.ask(Subject.askOf(subject, "abort")))
   // Detached, so that an ask that does not end cannot block the case.
-  const fiber = yield* Effect.forkDetach(Effect.provideService(asked, CarrierTransport, transport))
+  const fiber = yield* Effect.forkDetach(Effect.provideService(asking, CarrierTransport, transport))
   const hasEnded = () => fiber.pollUnsafe() !== undefined
   yield* passing(soon(() => count.begun > 0 || hasEnded()))
   yield* Effect.forkDetach(Fiber.interrupt(fiber))

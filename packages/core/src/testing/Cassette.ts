@@ -84,8 +84,8 @@ const findWrong = Input.findings(Cassette)
 /** Reads the parsed JSON of a cassette file. Throws an `InvalidCassette` if it is not a cassette. */
 export const parse = (json: unknown): Cassette => {
   if (isCassette(json)) return json
-  const wrong = findWrong(json).map((error) => ruleText(fromFieldError(error)))
-  throw new InvalidCassette({ message: ["This is not a cassette.", ...wrong.slice(0, maxTold)].join(" ") })
+  const mistakes = findWrong(json).map((error) => ruleText(fromFieldError(error)))
+  throw new InvalidCassette({ message: ["This is not a cassette.", ...mistakes.slice(0, maxTold)].join(" ") })
 }
 
 /** The maximum number of mistakes, requests or fields in a message. */
@@ -123,7 +123,7 @@ export const record = (
   connection: ConnectionValues = {}
 ): Effect.Effect<Recording> =>
   Effect.map(Clock.currentTimeMillis, (recordedAt) => {
-    const shown = Object.entries(connection).filter(([field]) => adapter.connection?.[field] === "string")
+    const publicValues = Object.entries(connection).filter(([field]) => adapter.connection?.[field] === "string")
     const list = new HttpList(maxExchanges)
     const recorder = list.recording(transport)
     return {
@@ -134,16 +134,16 @@ export const record = (
       ),
       cassette: Effect.suspend((): Effect.Effect<Cassette, SecretOnCassette | UnplayableRecording> => {
         const redaction = Redaction.redactionAfter(adapter, connection, list.exchanges)
-        const [secretName] = shown.find(([, value]) => redaction.secrets.isIn(value)) ?? []
+        const [secretName] = publicValues.find(([, value]) => redaction.secrets.isIn(value)) ?? []
         if (secretName !== undefined) return Effect.fail(secretInConnection(secretName))
         if (list.left_out > 0) return Effect.fail(new UnplayableRecording({ message: tooMany }))
         const exchanges = list.exchanges.flatMap((http) => exchangeOf(http, redaction))
-        const lost = exchanges.find(({ response }) => response.body === null)
-        if (lost !== undefined) return Effect.fail(unplayable(lost, list.exchanges))
+        const unrecorded = exchanges.find(({ response }) => response.body === null)
+        if (unrecorded !== undefined) return Effect.fail(unplayable(unrecorded, list.exchanges))
         return Effect.succeed({
           version: 1,
           recorded_at: fromMillis(recordedAt),
-          ...(shown.length > 0 && { connection: Object.fromEntries(shown) }),
+          ...(publicValues.length > 0 && { connection: Object.fromEntries(publicValues) }),
           exchanges
         })
       })
@@ -262,7 +262,7 @@ export const replay = (
   connection?: ConnectionValues,
   { compares = "bodies" }: ReplayOptions = {}
 ): Replay => {
-  const left = [...cassette.exchanges]
+  const unused = [...cassette.exchanges]
   const missing: Array<NotOnCassette> = []
   const refuse = (request: RequestedExchange, reason: string) => {
     const error = notOnCassette(request, reason)
@@ -272,13 +272,15 @@ export const replay = (
   const transport = HttpClient.make((request, url) =>
     Effect.flatMap(CurrentRequest, (exchange) => {
       if (exchange?.purpose === "token") return Effect.succeed(standInToken(request))
-      const asked = askedOf(request, url, (sentRequest) => Redaction.redactionAfter(adapter, connection, [sentRequest]))
+      const requested = askedOf(request, url, (sentRequest) =>
+        Redaction.redactionAfter(adapter, connection, [sentRequest])
+      )
       const isAnswer = compares === "bodies" ? isAnswerTo : isSamePlace
-      const index = left.findIndex((recorded) => isAnswer(recorded, asked))
-      const [found] = index < 0 ? [] : left.splice(index, 1)
-      if (found === undefined) return refuse(asked, whyMissing(cassette, left, asked))
-      const { body, headers, status } = found.response
-      if (body === null) return refuse(asked, notKept)
+      const index = unused.findIndex((recorded) => isAnswer(recorded, requested))
+      const [recordedExchange] = index < 0 ? [] : unused.splice(index, 1)
+      if (recordedExchange === undefined) return refuse(requested, whyMissing(cassette, unused, requested))
+      const { body, headers, status } = recordedExchange.response
+      if (body === null) return refuse(requested, notKept)
       // Some statuses, such as 204, do not allow a body.
       const response = new Response(textOf(body) === "" ? null : textOf(body), { status, headers: inUtf8(headers) })
       return Effect.succeed(HttpClientResponse.fromWeb(request, response))
@@ -324,9 +326,9 @@ const whyMissing = ({ exchanges }: Cassette, unused: ReadonlyArray<Exchange>, re
   if (exchanges.some((recorded) => isAnswerTo(recorded, request))) {
     return "The adapter sends this request more often than the cassette contains it. Record the cassette again."
   }
-  const other = unused.find((recorded) => isSamePlace(recorded, request))
-  if (other !== undefined) {
-    const paths = differences(jsonOf(other.request.body), jsonOf(request.body))
+  const samePlace = unused.find((recorded) => isSamePlace(recorded, request))
+  if (samePlace !== undefined) {
+    const paths = differences(jsonOf(samePlace.request.body), jsonOf(request.body))
     const location = paths.length === 0 ? "" : `, which differs at ${paths.slice(0, maxTold).join(", ")}`
     return `The cassette expects a different body${location}. Use the recorded facts, record the cassette again, or add values that change on each run, such as a time, to \`redact\`.`
   }

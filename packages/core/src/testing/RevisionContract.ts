@@ -184,10 +184,10 @@ const rules: ReadonlyArray<{
     name: "names a missing field as callers of that revision write it",
     check: async (revision, stage) => {
       const { wrong } = await stage.call("start_quote_request", startIn(revision, withoutConsent), revision.date)
-      const own = nameIn(revision)("consent_receipt_id")
+      const receiptName = nameIn(revision)("consent_receipt_id")
       expectTrue(
-        wrong?.includes(own) === true,
-        `A missing ${own} is reported as ${wrong?.join(", ")}: correct \`path\`.`
+        wrong?.includes(receiptName) === true,
+        `A missing ${receiptName} is reported as ${wrong?.join(", ")}: correct \`path\`.`
       )
     }
   },
@@ -207,14 +207,14 @@ const rules: ReadonlyArray<{
       const { quote_request, quotes } = await stage.newest.get_quote_request({ id, wait_seconds: 0 })
       const { revisions } = await stage.newest.preview_revisions({ id: quotes[0]?.id ?? "" })
       const { body } = await stage.call("get_quote_request", { id, wait_seconds: 0 }, revision.date)
-      const own = revisions.find((candidate) => candidate.revision === revision.date)
+      const ownRevision = revisions.find((candidate) => candidate.revision === revision.date)
       expectNone([
         ...changed("quote_request", ["id", "version", "status"], quote_request, body.quote_request),
-        ...changed("quote", ["id", "version", "status"], revisions[0]?.quote, own?.quote),
-        ...changed("event", ["id", "type"], revisions[0]?.event, own?.event),
+        ...changed("quote", ["id", "version", "status"], revisions[0]?.quote, ownRevision?.quote),
+        ...changed("event", ["id", "type"], revisions[0]?.event, ownRevision?.event),
         ...merged("quote_request", quote_request, body.quote_request),
-        ...merged("quote", revisions[0]?.quote, own?.quote),
-        ...merged("event", revisions[0]?.event, own?.event)
+        ...merged("quote", revisions[0]?.quote, ownRevision?.quote),
+        ...merged("event", revisions[0]?.event, ownRevision?.event)
       ])
     }
   }

@@ -193,12 +193,12 @@ const rewrite = Effect.fnUntraced(function* (run: ModelRun, step: StepOf<"rewrit
   const at = { kind, id: idOf(kind, step.place), version }
   const stored = run.model.get({ workspace_id, ...at })
   run.changes += 1
-  const before = step.is_stored && stored !== null ? stored.body : '"another"'
-  const sent = { ...at, before, body: `{"rewritten":${run.changes}}` }
+  const oldBody = step.is_stored && stored !== null ? stored.body : '"another"'
+  const bodyRewrite = { ...at, before: oldBody, body: `{"rewritten":${run.changes}}` }
   expectSame(
     "what was rewritten",
-    yield* run.storage.rewrite(workspace_id, [sent]),
-    run.model.rewrite(workspace_id, sent)
+    yield* run.storage.rewrite(workspace_id, [bodyRewrite]),
+    run.model.rewrite(workspace_id, bodyRewrite)
   )
 })
 

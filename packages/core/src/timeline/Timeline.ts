@@ -119,11 +119,12 @@ export const ofCarriers = ({ carriers, deadline_at, updated_at }: QuoteRequest):
     const carrierId = { carrier_id: result.carrier.id }
     if (outcome === "not_asked")
       return [{ at: collectedAt, what: "not_asked", details: { ...carrierId, reason, missing_facts } }]
-    const asked: ReadonlyArray<Entry> = asked_at === null ? [] : [{ at: asked_at, what: "asked", details: carrierId }]
-    if (outcome === "pending") return asked
+    const askedEntries: ReadonlyArray<Entry> =
+      asked_at === null ? [] : [{ at: asked_at, what: "asked", details: carrierId }]
+    if (outcome === "pending") return askedEntries
     const { message, quote_ids } = result
     const details = { ...carrierId, outcome, reason, message, missing_facts, quote_ids }
-    return [...asked, { at: answered_at ?? endedAt, what: "outcome", details }]
+    return [...askedEntries, { at: answered_at ?? endedAt, what: "outcome", details }]
   })
 }
 

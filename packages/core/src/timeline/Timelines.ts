@@ -88,9 +88,9 @@ const read = Effect.fnUntraced(function* (storage: Port, id: string, options: Ti
     limit = defaultLimit
   } = options
   const workspaceId = options.workspace_id
-  const found = yield* workspaceId === undefined ? findRequest(storage, id) : findIn(storage, workspaceId, id)
-  if (found === null) return yield* ApiError.make("not_found")
-  const { request, workspace_id } = found
+  const located = yield* workspaceId === undefined ? findRequest(storage, id) : findIn(storage, workspaceId, id)
+  if (located === null) return yield* ApiError.make("not_found")
+  const { request, workspace_id } = located
   const quotes = yield* quotesOf(storage, workspace_id, id)
   const exchanges = withExchanges ? yield* exchangesOf(storage, workspace_id, request, withBodies) : none
   const circuits = yield* circuitsOf(storage, workspace_id, id)
@@ -142,14 +142,14 @@ const findRequest = Effect.fnUntraced(function* (storage: Port, id: string) {
   let after: WorkspaceId | null = null
   do {
     const workspaces: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, maxWorkspaces)
-    const found = yield* Effect.forEach(
+    const candidates = yield* Effect.forEach(
       workspaces,
       (candidate) => storage.get({ workspace_id: candidate, kind: QuoteRequest.kind.name, id }),
       { concurrency: 8 }
     )
-    const index = found.findIndex(Option.isSome)
+    const index = candidates.findIndex(Option.isSome)
     const workspace_id = workspaces[index]
-    const record = found[index]
+    const record = candidates[index]
     if (workspace_id !== undefined && record !== undefined && Option.isSome(record)) {
       return { workspace_id, request: QuoteRequest.kind.value(record.value) }
     }
@@ -269,13 +269,13 @@ const deliveriesOf = Effect.fnUntraced(function* (
     limit: maxDeliveries
   })
   const records = page.records.filter(({ id }) => id.startsWith(after))
-  const found = records.map((record): Timeline.Entry => {
+  const entries = records.map((record): Timeline.Entry => {
     const { attempts: storedAttempts, created_at, event_type, status, subscription_id } = Delivery.kind.value(record)
     const attempts = causes ? storedAttempts : storedAttempts.map(Delivery.withoutCause)
     const details = { subscription_id, event_id, event_type, status, attempts }
     return { at: fromMillis(created_at), what: "delivery", details }
   })
-  return { found, isComplete: page.next === null || records.length < page.records.length }
+  return { found: entries, isComplete: page.next === null || records.length < page.records.length }
 })
 
 /**

@@ -49,8 +49,8 @@ export const noKeys = (): Keys => new BoundedMap(10_000)
 
 /** Parses the key in a secret. Returns null if the text is not a signing secret. */
 const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | null> => {
-  const known = keys?.get(secret)
-  if (known !== undefined) return Effect.succeed(known)
+  const cachedKey = keys?.get(secret)
+  if (cachedKey !== undefined) return Effect.succeed(cachedKey)
   const bytes = bytesOf(secret)
   if (bytes === null) return Effect.succeed(null)
   const makeKey = Effect.orDie(Mac.key(Mac.hmacSha256, bytes))

@@ -231,16 +231,19 @@ const fieldsOf = ({ _tag, message, field_errors, retry_action, retry_after_secon
 
 /** Makes the error for an input with wrong fields. The error lists the first hundred and counts the rest. */
 export const invalidInput = (fieldErrors: ReadonlyArray<FieldError> | WrongFields): ApiError<"invalid_input"> => {
-  const wrong = joinWrongFields(fieldErrors)
-  return make("invalid_input", { message: summarizeWrong(wrong), field_errors: limitFields(wrong, "wrong field") })
+  const wrongFields = joinWrongFields(fieldErrors)
+  return make("invalid_input", {
+    message: summarizeWrong(wrongFields),
+    field_errors: limitFields(wrongFields, "wrong field")
+  })
 }
 
 /** Makes the error for an application with missing facts. The error lists the first hundred and counts the rest. */
 export const needsInformation = (fieldErrors: ReadonlyArray<FieldError>): ApiError<"needs_information"> => {
-  const missing = joinWrongFields(fieldErrors)
+  const missingFields = joinWrongFields(fieldErrors)
   return make("needs_information", {
-    message: summarizeMissing(missing),
-    field_errors: limitFields(missing, "missing fact")
+    message: summarizeMissing(missingFields),
+    field_errors: limitFields(missingFields, "missing fact")
   })
 }
 

@@ -62,8 +62,8 @@ export const schemaThat = (message: string) =>
 export const checker = (name: string, shape: Schema.Decoder<unknown> = AnyObject): (<A>(given: A) => A) => {
   const find = Input.findings(shape)
   return (value) => {
-    const wrong = find(value)
-    if (wrong.length === 0) return value
-    throw mistaken(name, wrong)
+    const wrongFields = find(value)
+    if (wrongFields.length === 0) return value
+    throw mistaken(name, wrongFields)
   }
 }

@@ -58,14 +58,14 @@ export const finder = (
 
 /** Whether a value's lists and plain objects together have more than fifty thousand items and members. */
 export const isLarge = (value: unknown): boolean => {
-  const found = [value]
+  const queue = [value]
   // The list grows during the loop.
-  for (const one of found) {
-    if (!isListOrRecord(one)) continue
+  for (const container of queue) {
+    if (!isListOrRecord(container)) continue
     // Members are counted before they are read, because reading a large object's members takes longer.
-    const members = Array.isArray(one) ? one.length : Object.keys(one).length
-    if (found.length + members > maxMembers) return true
-    for (const member of Object.values(one)) found.push(member)
+    const members = Array.isArray(container) ? container.length : Object.keys(container).length
+    if (queue.length + members > maxMembers) return true
+    for (const member of Object.values(container)) queue.push(member)
   }
   return false
 }
@@ -198,12 +198,12 @@ class Bounding {
   }
 
   readonly rebuild = (ast: SchemaAST.AST): SchemaAST.AST => {
-    const before = this.#known.get(ast)
-    if (before !== undefined) return before
-    const after = this.#rebuilt(ast)
-    this.#known.set(ast, after)
-    originals.set(after, ast)
-    return after
+    const cached = this.#known.get(ast)
+    if (cached !== undefined) return cached
+    const rebuilt = this.#rebuilt(ast)
+    this.#known.set(ast, rebuilt)
+    originals.set(rebuilt, ast)
+    return rebuilt
   }
 
   #rebuilt(ast: SchemaAST.AST): SchemaAST.AST {
@@ -334,10 +334,10 @@ class Bounding {
           if (isValid !== null && budget.more <= maxCounted && !isValid(item)) budget.more += 1
           return Exit.succeed(item)
         }
-        const before = budget.items
+        const itemsBefore = budget.items
         const decoded = decode(item, options)
         // If an item itself contains wrong items, those were already counted.
-        if (Exit.isFailure(decoded) && budget.items === before) budget.items -= 1
+        if (Exit.isFailure(decoded) && budget.items === itemsBefore) budget.items -= 1
         return decoded
       }
     }

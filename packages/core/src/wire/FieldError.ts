@@ -43,14 +43,14 @@ const maxAllowedValues = 1_000
 
 /** Makes a collector of wrong fields. It keeps the first hundred in detail, and counts the rest. */
 export const collector = () => {
-  const found: Array<FieldError> = []
-  let more = 0
+  const errors: Array<FieldError> = []
+  let moreCount = 0
   return {
     add: (error: () => FieldError): void => {
-      if (found.length < maxListed) found.push(error())
-      else more += 1
+      if (errors.length < maxListed) errors.push(error())
+      else moreCount += 1
     },
-    all: (): WrongFields => ({ found, more })
+    all: (): WrongFields => ({ found: errors, more: moreCount })
   }
 }
 
@@ -74,8 +74,10 @@ export const limitFields = (wrongFields: WrongFields, noun: string): ReadonlyArr
       ...(allowed_values !== undefined && values <= maxAllowedValues && { allowed_values })
     }
   })
-  const rest = countOf(wrongFields) - entries.length
-  return rest === 0 ? entries : [...entries, { path: "", message: `… and ${pluralize(rest, `more ${noun}`)}.` }]
+  const moreCount = countOf(wrongFields) - entries.length
+  return moreCount === 0
+    ? entries
+    : [...entries, { path: "", message: `… and ${pluralize(moreCount, `more ${noun}`)}.` }]
 }
 
 /** The maximum number of fields that an error's message names. */
@@ -118,8 +120,9 @@ export const summarizeMissing = (missing: WrongFields): string =>
 
 const namesOf = (wrong: WrongFields): string => {
   const names = wrong.found.slice(0, maxNamed).map(quoted)
-  const rest = countOf(wrong) - names.length
-  const last = rest === 0 ? names.pop() : countOf(wrong) > maxCounted ? "more" : `${rest.toLocaleString("en-US")} more`
+  const moreCount = countOf(wrong) - names.length
+  const last =
+    moreCount === 0 ? names.pop() : countOf(wrong) > maxCounted ? "more" : `${moreCount.toLocaleString("en-US")} more`
   return names.length === 0 ? `${last}` : `${names.join(", ")} and ${last}`
 }
 
@@ -154,6 +157,6 @@ export const pluralize = (count: number, noun: string): string => {
  * models.
  */
 const shortened = (path: string): string => {
-  const shown = PlainText.escaped(path.slice(0, maxPath + 1))
-  return shown.length <= maxPath ? shown : `${shown.slice(0, maxPath).replace(/[\ud800-\udbff]$/, "")}…`
+  const shownPath = PlainText.escaped(path.slice(0, maxPath + 1))
+  return shownPath.length <= maxPath ? shownPath : `${shownPath.slice(0, maxPath).replace(/[\ud800-\udbff]$/, "")}…`
 }

@@ -57,17 +57,17 @@ export const checker = <A>(
     const isSafe = isOwnStorable(value, later)
     if (Result.isSuccess(quick) && isSafe && knowsAll(value, quick.success)) return Result.succeed(quick.success)
     const unsafe = isSafe ? nothingWrong : unstorable(ownPart(value, later), root)
-    const found = unsafe.found.map(wrongField)
+    const wrongFields = unsafe.found.map(wrongField)
     if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === tooDeep)) {
-      return Result.fail({ found, more: unsafe.more })
+      return Result.fail({ found: wrongFields, more: unsafe.more })
     }
     const decoded = decode(value)
     if (Result.isSuccess(decoded)) {
-      return found.length === 0 ? Result.succeed(decoded.success) : Result.fail({ found, more: 0 })
+      return wrongFields.length === 0 ? Result.succeed(decoded.success) : Result.fail({ found: wrongFields, more: 0 })
     }
     const { issue, more } = decoded.failure
-    const others = findingsOf(issue, { path: root, ast: schema.ast, value })
-    return Result.fail({ found: firstOfEach([...outside(found, others), ...others]), more })
+    const otherFindings = findingsOf(issue, { path: root, ast: schema.ast, value })
+    return Result.fail({ found: firstOfEach([...outside(wrongFields, otherFindings), ...otherFindings]), more })
   }
 }
 
@@ -176,8 +176,8 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
     case "AnyOf": {
       // If only one alternative has the shape of the value, the problem is inside that alternative. This is the case
       // for an object that may be null.
-      const [inner = withinObject(issue, place), ...others] = issue.issues
-      return inner?._tag === "Composite" && others.length === 0 ? findingsOf(inner, place) : wrongWhole(issue, place)
+      const [inner = withinObject(issue, place), ...rest] = issue.issues
+      return inner?._tag === "Composite" && rest.length === 0 ? findingsOf(inner, place) : wrongWhole(issue, place)
     }
     case "Filter": {
       const { expected, message } = issue.filter.annotations ?? {}
@@ -219,8 +219,8 @@ const withinObject = ({ ast }: SchemaIssue.AnyOf, { value }: Place): SchemaIssue
 const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Finding> => {
   const ast = "ast" in issue ? issue.ast : undefined
   if (ast?._tag === "Never") return wrongAt(place, "This field is not known.")
-  const own = textOf(ast?.annotations?.message)
-  if (own !== null) return wrongAt(place, own)
+  const ownMessage = textOf(ast?.annotations?.message)
+  if (ownMessage !== null) return wrongAt(place, ownMessage)
   const allowedValues = choicesOf(ast)
   if (ast?._tag === "Boolean") return wrongAt(place, "Must be true or false.", allowedValues)
   if (allowedValues.length > 0) return wrongAt(place, notAllowed, allowedValues)
@@ -368,9 +368,9 @@ export const isStorable = (value: unknown, depth = 0): boolean => {
 
 /** Finds what no storage can hold (NUL, unpaired surrogates and BigInts), and nesting that is too deep. */
 const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields => {
-  const wrong = collector()
+  const wrongFields = collector()
   const path = [...root]
-  const add = (message: string): void => wrong.add(() => ({ path: pathOf(path), message }))
+  const add = (message: string): void => wrongFields.add(() => ({ path: pathOf(path), message }))
   const visit = (value: unknown): void => {
     if (typeof value === "string") {
       if (!isSafeText(value)) add("Must be text without NUL characters and unpaired surrogates.")
@@ -392,7 +392,7 @@ const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields =>
     }
   }
   visit(input)
-  return wrong.all()
+  return wrongFields.all()
 }
 
 const tooDeep = `Must not be nested deeper than ${maxDepth} levels.`

@@ -74,8 +74,8 @@ export const connect = <OwnLine extends AnyLine = StandardLine>(options: Connect
       const request = requestOf(route, host.key, input, callOptions)
       const { response, value } = await callWithRetries(host, route, request, callOptions)
       // A check written in JavaScript may return undefined.
-      const wrong = missingField(name, value) ?? host.check_answer(name, value) ?? null
-      if (wrong !== null) throw undocumented(response, host.base_url, wrong)
+      const mistake = missingField(name, value) ?? host.check_answer(name, value) ?? null
+      if (mistake !== null) throw undocumented(response, host.base_url, mistake)
       return value
     }
   })

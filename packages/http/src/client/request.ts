@@ -70,8 +70,8 @@ const written = (fields: Fields, write: (fields: Fields) => string): string => {
   try {
     return write(fields)
   } catch {
-    const [wrong = ""] = Array.from(fields).find((field) => !canBe(write, field)) ?? []
-    throw invalidInput(wrong, "Must be a value that JSON can represent.")
+    const [wrongName = ""] = Array.from(fields).find((field) => !canBe(write, field)) ?? []
+    throw invalidInput(wrongName, "Must be a value that JSON can represent.")
   }
 }
 

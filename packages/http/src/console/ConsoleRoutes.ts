@@ -30,7 +30,7 @@ export interface Host {
  */
 export const routes = ({ folder, link }: Settings, host: Host): ReadonlyArray<Route.Route> => {
   const files = ConsoleFiles.find(folder)
-  const answer = files === null ? () => missing : (publicPath: string) => shell(publicPath, host)
+  const answer = files === null ? () => missingPage : (publicPath: string) => shell(publicPath, host)
   const page = (path: string) => Route.make("GET", path, ({ public_path }) => Effect.sync(() => answer(public_path)))
   return [
     page("/console"),
@@ -98,7 +98,7 @@ const shell = (publicPath: string, host: Host): Answer => ({
 `.html
 })
 
-const missing = Page.page(
+const missingPage = Page.page(
   503,
   "The console is missing",
   Page.html`<p>This host serves the console, but cannot find its files. If the program is bundled, copy the folder

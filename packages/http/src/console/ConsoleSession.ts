@@ -22,8 +22,8 @@ export const route = (link: ConsoleLink): Route.Route =>
     Effect.gen(function* () {
       if (!isSameOrigin(incoming.header)) return yield* otherOrigin
       const body = yield* Effect.fromResult(RequestInfo.json(yield* incoming.read(maxBytes), incoming.header))
-      const sent = yield* Effect.fromResult(read(body))
-      const key = yield* link.redeem(sent.link)
+      const credentials = yield* Effect.fromResult(read(body))
+      const key = yield* link.redeem(credentials.link)
       return key === null ? yield* notValid : granted(Redacted.value(key))
     })
   )

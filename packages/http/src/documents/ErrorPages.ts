@@ -29,26 +29,26 @@ export const routes = (settings: Settings): ReadonlyArray<Route.Route> => [
 ]
 
 const pageOf = (code: string, settings: Settings) => {
-  const known = ApiError.codes.find((candidate) => candidate === code)
-  if (known === undefined) {
+  const errorCode = ApiError.codes.find((candidate) => candidate === code)
+  if (errorCode === undefined) {
     return page(
       404,
       "Unknown error code",
       html`<p>This error code does not exist. <a href="../errors">See all error codes</a></p>`
     )
   }
-  const { status, meaning, retry_action } = describe(known)
+  const { status, meaning, retry_action } = describe(errorCode)
   return page(
     200,
-    known,
+    errorCode,
     html`<p>${meaning}</p>
 <table>
 <tr><th>HTTP status</th><td>${status}</td></tr>
 <tr><th>Usual retry action</th><td><code>${retry_action.type}</code>: ${retry_action.summary}</td></tr>
-<tr><th>Returned by</th><td>${returnedBy(known, settings.operations)}</td></tr>
+<tr><th>Returned by</th><td>${returnedBy(errorCode, settings.operations)}</td></tr>
 </table>
 <h2>An example</h2>
-<pre tabindex="0">${JSON.stringify(OpenApiParts.example(known, settings.served, settings.docs_url), null, 2)}</pre>
+<pre tabindex="0">${JSON.stringify(OpenApiParts.example(errorCode, settings.served, settings.docs_url), null, 2)}</pre>
 <p>In your code, branch on <code>error.code</code> and <code>error.retry_action.type</code>; the message is for people. When you
 ask for help, include the <code>request_id</code>.</p>
 <p><a href="../errors">See all error codes</a></p>`

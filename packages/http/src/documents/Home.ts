@@ -25,7 +25,7 @@ export const route = (baseUrl: string, lines: Lines.LineSet, settings: Settings)
     })
   )
 
-const about = "Insurance quotes from several carriers, over one API."
+const summary = "Insurance quotes from several carriers, over one API."
 
 const placesOf = ({ console: pages = "none", mcp_path }: Settings): ReadonlyArray<readonly [string, string]> => [
   ...(pages !== "none" ? [["Console", "/console"] as const] : []),
@@ -49,7 +49,7 @@ const pageOf = (publicPath: string, baseUrl: string, lines: Lines.LineSet, setti
   page(
     200,
     "Quotewire",
-    html`<p>${about}</p>
+    html`<p>${summary}</p>
 <table>
 ${placesOf(settings).map(
   ([name, path]) => html`<tr><td>${name}</td><td><a href="${publicPath}${path}"><code>${path}</code></a></td></tr>`
@@ -63,7 +63,7 @@ const textOf = (baseUrl: string, lines: Lines.LineSet, settings: Settings): Answ
   headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
   body: [
     "Quotewire",
-    about,
+    summary,
     "",
     ...placesOf(settings).map(([name, path]) => `${`${name}:`.padEnd(18)}${baseUrl}${path}`),
     ...(settings.rest ? ["", "Start a quote request:", "", firstCall(baseUrl, lines)] : []),

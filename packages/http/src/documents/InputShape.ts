@@ -18,7 +18,7 @@ export const of = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Defini
     const target = definitions[reference.slice(reference.lastIndexOf("/") + 1)]
     return target === undefined ? noFields : of(target, definitions)
   }
-  const own: InputShape = {
+  const ownShape: InputShape = {
     properties: Predicate.isObject(schema.properties) ? onlySchemas(schema.properties) : {},
     required: Array.isArray(schema.required) ? schema.required.filter(Predicate.isString) : []
   }
@@ -27,8 +27,8 @@ export const of = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Defini
   const [first, ...rest] = any
   const inEach = first?.required.filter((name) => rest.every((shape) => shape.required.includes(name))) ?? []
   return {
-    properties: Object.assign({}, own.properties, ...[...all, ...any].map((shape) => shape.properties)),
-    required: [...own.required, ...all.flatMap((shape) => shape.required), ...inEach]
+    properties: Object.assign({}, ownShape.properties, ...[...all, ...any].map((shape) => shape.properties)),
+    required: [...ownShape.required, ...all.flatMap((shape) => shape.required), ...inEach]
   }
 }
 

@@ -25,16 +25,16 @@ export const byLine = (body: JsonSchema.JsonSchema, example?: unknown): Body => 
   const starts = facts.map(({ title, ...schema }) => {
     const named = String(title)
     const start = `${inPascalCase(named)}Start`
-    const sent = `${inPascalCase(named)}Application`
+    const schemaName = `${inPascalCase(named)}Application`
     const { anyOf: _, ...about } = application
     const components: JsonSchema.Definitions = {
-      [sent]: { ...about, ...described(schema) },
+      [schemaName]: { ...about, ...described(schema) },
       [start]: {
         ...body,
         properties: {
           line: { ...descriptionOf(line), type: "string", enum: [named] },
           ...properties,
-          application: { $ref: reference(sent) }
+          application: { $ref: reference(schemaName) }
         }
       }
     }

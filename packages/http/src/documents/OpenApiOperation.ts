@@ -15,7 +15,7 @@ export const of = (operation: DescribedOperation, schemas: Schemas, recorded?: E
   const { input, body, output } = schemasOf(operation, schemas)
   const { status, location } = operation.route
   const exampleOf = (schema: JsonSchema.JsonSchema) => OpenApiExamples.made(schema, schemas.components)
-  const sent = () => pick(recorded?.input ?? {}, InputShape.bodyFields(operation.route, input))
+  const exampleBody = () => pick(recorded?.input ?? {}, InputShape.bodyFields(operation.route, input))
   return {
     operationId: operation.name,
     summary: operation.summary,
@@ -26,7 +26,7 @@ export const of = (operation: DescribedOperation, schemas: Schemas, recorded?: E
     ...(body !== null && {
       requestBody: {
         required: body.isRequired,
-        content: json(body.schema, recorded === undefined ? exampleOf(body.schema) : sent())
+        content: json(body.schema, recorded === undefined ? exampleOf(body.schema) : exampleBody())
       }
     }),
     responses: {

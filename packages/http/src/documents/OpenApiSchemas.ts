@@ -55,12 +55,12 @@ export const of = (
   )
   const lists = OpenApiValues.of(lines)
   const shared = Object.fromEntries(
-    Object.entries(definitions).map(([name, schema]) => [name, shown(schema, "open", lists)])
+    Object.entries(definitions).map(([name, schema]) => [name, presented(schema, "open", lists)])
   )
   const ofOperation = (name: string, route: Operation.Route, index: number) => {
-    const input = shown(schemas[1 + index] ?? {}, "closed", lists)
+    const input = presented(schemas[1 + index] ?? {}, "closed", lists)
     const shape = InputShape.of(input, shared)
-    const output = shown(schemas[1 + operations.length + index] ?? {}, "open", lists)
+    const output = presented(schemas[1 + operations.length + index] ?? {}, "open", lists)
     const body = bodyOf(route, input, shape)
     const { schema, components } = OpenApiFacts.byLine(body?.schema ?? {}, OpenApiExamples.lineOf(name))
     return { components, described: { input: shape, body: body && { ...body, schema }, output } }
@@ -80,7 +80,7 @@ const bodyOf = (
   const names = InputShape.bodyFields(route, shape)
   if (names.length === 0 || route.method === "GET" || route.method === "DELETE") return null
   const required = names.filter((name) => shape.required.includes(name))
-  const least = leastOf(input) - (Object.keys(shape.properties).length - names.length)
+  const minProperties = leastOf(input) - (Object.keys(shape.properties).length - names.length)
   const isWholeInput = names.length === Object.keys(shape.properties).length
   const schema =
     isWholeInput && input.type !== "object"
@@ -89,10 +89,10 @@ const bodyOf = (
           type: "object",
           properties: Object.fromEntries(names.map((name) => [name, shape.properties[name]])),
           ...(required.length > 0 ? { required } : {}),
-          ...(least > 0 ? { minProperties: least } : {}),
+          ...(minProperties > 0 ? { minProperties } : {}),
           additionalProperties: false
         }
-  return { schema, isRequired: required.length > 0 || least > 0 }
+  return { schema, isRequired: required.length > 0 || minProperties > 0 }
 }
 
 /** The minimum number of fields in an input, including those outside the body. */
@@ -106,7 +106,7 @@ type Openness = "open" | "closed"
  * Prepares a schema for the document: `jsonSchema` annotations replace schemas, descriptions move next to what they
  * describe, and redundant constraints are removed.
  */
-const shown = (
+const presented = (
   schema: JsonSchema.JsonSchema,
   openness: Openness,
   lists: ReadonlyArray<OpenApiValues.Values>
@@ -121,7 +121,7 @@ const shown = (
   const members = Object.entries(conditions.length > 0 ? { ...rest, allOf: conditions } : rest)
   const show = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(show)
-    return Predicate.isObject(value) ? shown(value, openness, lists) : value
+    return Predicate.isObject(value) ? presented(value, openness, lists) : value
   }
   const isClosed = openness === "closed" && schema.type === "object" && schema.additionalProperties === true
   const saysNothing = schema.type === "object" && !("properties" in schema) && !("additionalProperties" in schema)

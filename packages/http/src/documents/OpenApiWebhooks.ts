@@ -16,7 +16,9 @@ export const webhooks = (
   lines: Lines.LineSet
 ): Readonly<Record<string, object>> => {
   const [line = ""] = lines.keys()
-  return Object.fromEntries(Event.types.map((type) => [type, { post: sent(type, headerPrefix, { revision, line }) }]))
+  return Object.fromEntries(
+    Event.types.map((type) => [type, { post: exampleEvent(type, headerPrefix, { revision, line }) }])
+  )
 }
 
 type Type = (typeof Event.types)[number]
@@ -27,7 +29,7 @@ interface ExampleFields {
   readonly line: string
 }
 
-const sent = (type: Type, headerPrefix: string, example: ExampleFields) => ({
+const exampleEvent = (type: Type, headerPrefix: string, example: ExampleFields) => ({
   operationId: `on_${type.replace(".", "_")}`,
   summary: type,
   description: `${Event.meanings[type]} ${type === "webhook.test" ? "" : reading}`.trim(),
@@ -82,13 +84,15 @@ const headers = [
 
 const bodyOf = (type: Type, { line, revision: schema_version }: ExampleFields): object => {
   if (type === "webhook.test")
-    return { schema: { $ref: "#/components/schemas/TestEvent" }, ...shown({ ...testEvent, schema_version }) }
+    return { schema: { $ref: "#/components/schemas/TestEvent" }, ...exampleOf({ ...testEvent, schema_version }) }
   const schema = { $ref: "#/components/schemas/WebhookEvent" }
   // Events about purchases do not occur yet, so they have no example.
-  return type.startsWith("purchase.") ? { schema } : { schema, ...shown({ ...eventOf(type, line), schema_version }) }
+  return type.startsWith("purchase.")
+    ? { schema }
+    : { schema, ...exampleOf({ ...eventOf(type, line), schema_version }) }
 }
 
-const shown = (value: object) => ({ examples: { sent: { value } } })
+const exampleOf = (value: object) => ({ examples: { sent: { value } } })
 
 const common = { occurred_at: "2026-11-20T12:00:08.000Z", environment: "sandbox" } as const
 

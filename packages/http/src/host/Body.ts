@@ -107,9 +107,9 @@ export class ArrivingBody {
     if (length > this.buffer.length) {
       const buffer = new Uint8Array(Math.min(this.limit, Math.max(length, this.buffer.length * 2)))
       buffer.set(this.buffer.subarray(0, this.length))
-      const before = this.buffer.length
+      const previousLength = this.buffer.length
       this.buffer = buffer
-      this.all.grow(buffer.length - before)
+      this.all.grow(buffer.length - previousLength)
       if (this.isOver) return
     }
     this.buffer.set(piece, this.length)

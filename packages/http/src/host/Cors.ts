@@ -65,10 +65,10 @@ export const make = <R>(origins: ReadonlyArray<string>, paths: Paths<Route<R>>):
     preflight: (method, path, requestHeader) => {
       if (method !== "OPTIONS") return null
       const origin = requestHeader("origin")
-      const asked = requestHeader("access-control-request-method")
-      if (asked === null || !isOpenTo(origin)) return null
-      if (paths.find(asked, path)?.value.cors !== true) return null
-      return Answer.empty(204, { ...allowing(origin), ...permitting(asked, allowedHeaders) })
+      const requestedMethod = requestHeader("access-control-request-method")
+      if (requestedMethod === null || !isOpenTo(origin)) return null
+      if (paths.find(requestedMethod, path)?.value.cors !== true) return null
+      return Answer.empty(204, { ...allowing(origin), ...permitting(requestedMethod, allowedHeaders) })
     }
   }
 }

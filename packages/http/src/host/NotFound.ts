@@ -17,8 +17,8 @@ const methods = ["GET", "POST", "PATCH", "DELETE", "PUT"]
  * shows the route's path.
  */
 export const match = <R>(paths: Paths<Route<R>>, path: string): Match<Handles> => {
-  const other = methods.map((method) => paths.find(method, path)).find((candidate) => candidate !== null)
-  const route = other === undefined ? unknownRoute : Pipeline.loggedPath(other.value.path)
+  const otherMatch = methods.map((method) => paths.find(method, path)).find((candidate) => candidate !== null)
+  const route = otherMatch === undefined ? unknownRoute : Pipeline.loggedPath(otherMatch.value.path)
   const handle = (incoming: Incoming) => {
     const transport = RequestInfo.transport(incoming, route)
     return Pipeline.refuseUnrouted({ ...RequestInfo.of(incoming, transport), transport })

@@ -33,16 +33,18 @@ export const locate = (basePath: string): Locate => {
     if (stripped === "") return null
     // Without `stripped`, the path is not below the base path, so the framework has removed the base path too. With a
     // pattern such as `/insurance/*path`, Express removes everything.
-    const sent = basePath === "" ? null : below(whole === "/" ? stripped : stripped + whole)
-    return sent === null ? { path: whole, query, mount_path: stripped } : { path: sent, query, mount_path: basePath }
+    const relativePath = basePath === "" ? null : below(whole === "/" ? stripped : stripped + whole)
+    return relativePath === null
+      ? { path: whole, query, mount_path: stripped }
+      : { path: relativePath, query, mount_path: basePath }
   }
 }
 
 /** Removes the origin from a URL. Proxies may send a full URL, but only its path and query count. */
 const withoutOrigin = (url: string): string => {
   if (url.startsWith("/")) return url
-  const rest = url.replace(/^https?:\/\/[^/?]*/i, "")
-  return rest.startsWith("?") || rest === "" ? `/${rest}` : rest
+  const pathAndQuery = url.replace(/^https?:\/\/[^/?]*/i, "")
+  return pathAndQuery.startsWith("?") || pathAndQuery === "" ? `/${pathAndQuery}` : pathAndQuery
 }
 
 /** The target of a request that is not below the base path. No route matches it. */
@@ -79,9 +81,9 @@ const pathBelow = (basePath: string): ((path: string) => string | null) => {
     if (path === basePath) return "/"
     if (path.startsWith(`${basePath}/`)) return path.slice(basePath.length)
     if (!path.includes("%")) return null
-    const sent = path.split("/")
-    if (segments.some((segment, index) => decode(sent[index] ?? "") !== segment)) return null
-    return `/${sent.slice(segments.length).join("/")}`
+    const pathSegments = path.split("/")
+    if (segments.some((segment, index) => decode(pathSegments[index] ?? "") !== segment)) return null
+    return `/${pathSegments.slice(segments.length).join("/")}`
   }
 }
 
@@ -176,8 +178,8 @@ const descend = <A>(
   const segment = segments[depth]
   if (segment === undefined) return parent.leaves.get(method) ?? null
   const literal = parent.literals.get(segment)
-  const found = literal === undefined ? null : descend(literal, method, segments, depth + 1, texts)
-  if (found !== null) return found
+  const match = literal === undefined ? null : descend(literal, method, segments, depth + 1, texts)
+  if (match !== null) return match
   if (parent.parameter !== null && segment !== "") {
     texts.push(segment)
     const below = descend(parent.parameter, method, segments, depth + 1, texts)

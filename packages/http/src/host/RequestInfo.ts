@@ -92,9 +92,9 @@ const clientOf = ({ trusted, header }: Proxies, remote: string, value: string | 
   let client = remote
   for (let hop = 0; isTrusted(trusted, client, hop); hop++) {
     const entry = reported.pop()
-    const before = entry === undefined ? null : addressIn(header === "forwarded" ? forOf(entry) : entry)
-    if (before === null) break
-    client = before
+    const previousHop = entry === undefined ? null : addressIn(header === "forwarded" ? forOf(entry) : entry)
+    if (previousHop === null) break
+    client = previousHop
   }
   return client
 }

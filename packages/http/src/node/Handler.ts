@@ -112,14 +112,14 @@ const admitting =
   (request, response, next) => {
     const target = locate(request.url ?? "/", strippedOf(request)) ?? Paths.elsewhere
     const method = request.method ?? ""
-    const found = answering.find(method, target.path)
+    const route = answering.find(method, target.path)
     const isForeign =
-      found === null
+      route === null
         ? target.mount_path === "" &&
           answering.preflight(method, target.path, RequestInfo.headerIn(request.headers)) === null
         : isRoot(target)
     if (isForeign && next !== undefined) return next()
-    backpressure.admit(new PendingRequest(request, response, target, found ?? answering.notFound(target.path)))
+    backpressure.admit(new PendingRequest(request, response, target, route ?? answering.notFound(target.path)))
   }
 
 /** What sending responses needs to know about connections. */

@@ -120,12 +120,12 @@ const arriving = (request: IncomingMessage, limit: number, bodies: Body.Arriving
  * headers are joined with commas in the same way.
  */
 export const headersOf = ({ headers, rawHeaders }: IncomingMessage): IncomingHttpHeaders => {
-  let sent = 0
+  let sentBytes = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? ""
-    if (name.length === authorization.length && name.toLowerCase() === authorization) sent++
+    if (name.length === authorization.length && name.toLowerCase() === authorization) sentBytes++
   }
-  return sent < 2 ? headers : { ...headers, [authorization]: repeated(rawHeaders) }
+  return sentBytes < 2 ? headers : { ...headers, [authorization]: repeated(rawHeaders) }
 }
 
 const authorization = "authorization"

@@ -176,7 +176,7 @@ let isTurning = false
 
 const turn = (): void => {
   try {
-    for (let left = slicesPerTurn; left > 0; left--) ready.shift()?.passOn()
+    for (let remaining = slicesPerTurn; remaining > 0; remaining--) ready.shift()?.passOn()
   } finally {
     isTurning = ready.length > 0
     if (isTurning) setImmediate(turn)

@@ -64,8 +64,8 @@ class CallerCache {
 
   get(token: string, set: IssuerKeys.KeySet | null, now: number): Caller.Caller | undefined {
     if (set === null || set !== this.verified_with || !IssuerKeys.isFresh(set, now)) return undefined
-    const found = this.callers.get(token)
-    return found !== undefined && now < found.expires_at ? found.caller : undefined
+    const cachedCaller = this.callers.get(token)
+    return cachedCaller !== undefined && now < cachedCaller.expires_at ? cachedCaller.caller : undefined
   }
 
   set(token: string, { set, expires_at }: Verified, caller: Caller.Caller): void {

@@ -142,10 +142,10 @@ export const fromJson = (text: string): Result.Result<OAuthSettings, InvalidArgu
   }).pipe(
     Result.flatMap((options) =>
       readNaming(options, ({ message, path }) => {
-        const known = knownPart(path)
-        return known === path
+        const knownPrefix = knownPart(path)
+        return knownPrefix === path
           ? { path: under(path), message }
-          : { path: under(known), message: "Has a field that is invalid or unknown." }
+          : { path: under(knownPrefix), message: "Has a field that is invalid or unknown." }
       })
     ),
     Result.mapError(refused)

@@ -49,7 +49,7 @@ export const routes = (metadata: Metadata, baseUrl: string, path: string): Reado
     "cache-control": "public, max-age=300",
     "access-control-allow-origin": "*"
   }
-  const found = Effect.succeed<Answer>({ status: 200, headers, body })
+  const answer = Effect.succeed<Answer>({ status: 200, headers, body })
   // Clients in browsers send `Mcp-Protocol-Version`, so the browser sends a preflight request first.
   const permitted = Effect.succeed<Answer>({
     status: 204,
@@ -57,7 +57,7 @@ export const routes = (metadata: Metadata, baseUrl: string, path: string): Reado
     body: null
   })
   return Array.from(new Set([wellKnown, wellKnown + path, pathOf(baseUrl, path)])).flatMap((address) => [
-    Route.make("GET", address, () => found),
+    Route.make("GET", address, () => answer),
     Route.make("OPTIONS", address, () => permitted)
   ])
 }

@@ -48,8 +48,8 @@ const answering = (route: Operation.Route) => {
   return (reply: Pipeline.Reply, publicPath: string): Answer.Answer => {
     const { revision, text } = reply
     if (last?.revision !== revision) last = { revision, headers: Answer.json(route.status, text, revision).headers }
-    const own = ownHeaders(route, publicPath, reply)
-    const headers = own === null ? last.headers : { ...last.headers, ...own }
+    const routeHeaders = ownHeaders(route, publicPath, reply)
+    const headers = routeHeaders === null ? last.headers : { ...last.headers, ...routeHeaders }
     return { status: route.status, headers, body: text }
   }
 }
@@ -135,7 +135,7 @@ const assemble = (
     ...Array.from(values.keys()).filter((name) => places.path.has(name) || places.body.has(name)),
     ...Object.keys(body).filter((name) => places.path.has(name) || Object.hasOwn(route.query, name))
   ]
-  const wrong = [...refused, ...misplaced.map((path) => ({ path, message: "This field is not known." }))]
-  if (wrong.length > 0) return Result.fail(ApiError.invalidInput(wrong))
+  const wrongFields = [...refused, ...misplaced.map((path) => ({ path, message: "This field is not known." }))]
+  if (wrongFields.length > 0) return Result.fail(ApiError.invalidInput(wrongFields))
   return Result.succeed({ ...body, ...Object.fromEntries(values), ...incoming.params })
 }

@@ -77,10 +77,10 @@ const play = (respond: Receiver.Respond, response: ServerResponse): void => {
 }
 
 const drip = (pieces: ReadonlyArray<string>, everyMs: number, response: ServerResponse): void => {
-  const left = pieces.values()
+  const remaining = pieces.values()
   response.flushHeaders()
   const timer = setInterval(() => {
-    const { value, done } = left.next()
+    const { value, done } = remaining.next()
     if (done === true) response.end()
     else response.write(value)
   }, everyMs)

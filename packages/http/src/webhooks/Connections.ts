@@ -125,8 +125,8 @@ export class Connections {
   }
 
   private poolOf(origin: string): OriginPool {
-    const known = this.pools.get(origin)
-    if (known !== undefined) return known
+    const existing = this.pools.get(origin)
+    if (existing !== undefined) return existing
     const pool: OriginPool = { origin, busy: 0, idle: [], waiting: new Set() }
     this.pools.set(origin, pool)
     return pool

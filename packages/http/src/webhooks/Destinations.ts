@@ -38,8 +38,8 @@ export const make = (policy: WebhookAddress.Policy, resolver: Resolver, lookUpLi
   const judged = new Map<string, WebhookAddress.Verdict>()
 
   const judge = (url: string): WebhookAddress.Verdict => {
-    const known = judged.get(url)
-    if (known !== undefined) return known
+    const cached = judged.get(url)
+    if (cached !== undefined) return cached
     const verdict = WebhookAddress.judgeUrl(url, policy)
     const [oldest] = judged.size < maxJudged ? [] : judged.keys()
     if (oldest !== undefined) judged.delete(oldest)
@@ -75,12 +75,12 @@ const lookingUp = (
   return (name) => {
     const shared = pending.get(name)
     if (shared !== undefined) return shared
-    const asked = ask(resolver, name, limitMs).then((answers) => {
+    const pendingLookUp = ask(resolver, name, limitMs).then((answers) => {
       pending.delete(name)
       return foundIn(answers, policy)
     })
-    pending.set(name, asked)
-    return asked
+    pending.set(name, pendingLookUp)
+    return pendingLookUp
   }
 }
 
@@ -90,11 +90,11 @@ type Answer = ReadonlyArray<string> | null
 const ask = (resolver: Resolver, name: string, limitMs: number): Promise<ReadonlyArray<Answer>> =>
   new Promise((resolve) => {
     const answers: [Answer, Answer] = [null, null]
-    let missing = answers.length
+    let missingAnswers = answers.length
     const timer = setTimeout(() => resolve(answers), limitMs).unref()
     const settle = (family: 0 | 1) => (answer: Answer) => {
       answers[family] = answer
-      if (--missing > 0) return
+      if (--missingAnswers > 0) return
       clearTimeout(timer)
       resolve(answers)
     }

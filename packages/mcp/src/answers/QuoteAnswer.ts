@@ -59,10 +59,10 @@ export const coverOf = ({ coverage }: Quote): string =>
     .map(({ coverages, subject_id }) => {
       const included = coverages.filter((item) => item.included === true).map(itemOf)
       const unknown = coverages.filter((item) => item.included === null).map(itemOf)
-      const missing = coverages.filter((item) => item.included === false).map(({ code }) => words(code))
+      const excluded = coverages.filter((item) => item.included === false).map(({ code }) => words(code))
       const parts = [
         ...included,
-        ...(missing.length === 0 ? [] : [`not covered: ${missing.join(", ")}`]),
+        ...(excluded.length === 0 ? [] : [`not covered: ${excluded.join(", ")}`]),
         ...(unknown.length === 0 ? [] : [`unknown: ${unknown.join(", ")}`])
       ]
       return `${coverage.subjects.length === 1 ? "" : `${subject_id}: `}${parts.join("; ")}`
@@ -73,8 +73,8 @@ const itemOf = ({ code, deductible, limit }: Quote["coverage"]["subjects"][numbe
   const upTo = limit === null ? "" : ` ${dollars(limit)}`
   const name = words(code)
   const kind = name.endsWith("deductible") ? "" : " deductible"
-  const after = deductible === null ? "" : ` ${dollars(deductible)}${kind}`
-  return `${name}${upTo}${after}`
+  const deductibleText = deductible === null ? "" : ` ${dollars(deductible)}${kind}`
+  return `${name}${upTo}${deductibleText}`
 }
 
 /** Describes the assumptions about facts that the person did not give. */

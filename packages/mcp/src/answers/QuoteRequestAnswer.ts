@@ -54,10 +54,10 @@ export const present = Answer.make((whole: Resource.QuoteRequestWithQuotes, { in
 /** Describes a request's progress with numbers only. The text contains no carriers and no facts. */
 export const progress = (answer: Json.Json<unknown>): string => {
   const { carriers } = Json.read(Json.typed<Resource.QuoteRequestWithQuotes>(answer)).quote_request
-  const asked = carriers.filter(({ outcome }) => outcome !== "not_asked")
-  if (asked.length === 0) return "Waiting to start"
-  const answered = asked.filter(({ outcome }) => outcome !== "pending").length
-  return `${answered} of ${count(asked.length, "carrier")} answered`
+  const askedCarriers = carriers.filter(({ outcome }) => outcome !== "not_asked")
+  if (askedCarriers.length === 0) return "Waiting to start"
+  const answered = askedCarriers.filter(({ outcome }) => outcome !== "pending").length
+  return `${answered} of ${count(askedCarriers.length, "carrier")} answered`
 }
 
 const isShortened = ({ has_read_carriers, read_quotes }: Changes.Changes): boolean =>
@@ -84,13 +84,13 @@ const changed = (quoteRequest: QuoteRequest, changes: Changes.Changes) => {
  * quote.
  */
 const withoutRepeats = (quote: Quote, earlierQuotes: ReadonlyArray<Quote>) => {
-  const known = earlierQuotes.find((candidate) => isSame(coverAndAssumptions(candidate), coverAndAssumptions(quote)))
-  const shown = QuoteAnswer.shown(quote)
-  if (known === undefined) return shown
-  const { availability, evidence, id, next_actions, price, source, status, status_details, version } = shown
+  const earlier = earlierQuotes.find((candidate) => isSame(coverAndAssumptions(candidate), coverAndAssumptions(quote)))
+  const quoteAnswer = QuoteAnswer.shown(quote)
+  if (earlier === undefined) return quoteAnswer
+  const { availability, evidence, id, next_actions, price, source, status, status_details, version } = quoteAnswer
   const { assumptions: _, ...otherEvidence } = evidence
-  const own = { id, version, status, status_details, source, price, availability, next_actions }
-  return { ...own, evidence: otherEvidence, rest_as_in: known.id }
+  const ownFields = { id, version, status, status_details, source, price, availability, next_actions }
+  return { ...ownFields, evidence: otherEvidence, rest_as_in: earlier.id }
 }
 
 const coverAndAssumptions = ({ coverage, evidence }: Quote) => [coverage, evidence.assumptions]
@@ -145,9 +145,9 @@ const withoutQuote = ({ carriers }: QuoteRequest, kind: Answer.Reader["kind"]): 
           )}.`
         ]
   }
-  const asked = carriers.filter(({ outcome }) => outcome !== "not_asked").length
+  const askedCount = carriers.filter(({ outcome }) => outcome !== "not_asked").length
   return [
-    ...(asked < carriers.length ? [`${asked} of ${count(carriers.length, "carrier")} were asked.`] : []),
+    ...(askedCount < carriers.length ? [`${askedCount} of ${count(carriers.length, "carrier")} were asked.`] : []),
     ...linesFor("not_asked", "Not asked", (result) => whyNotAsked(result, kind)),
     ...linesFor("declined", "Declined", ({ message, reason }) => message ?? words(reason ?? "no reason given")),
     ...linesFor("no_answer", "No answer", ({ reason }) => words(reason ?? "no reason given"))
@@ -197,11 +197,11 @@ const nextOf = (request: QuoteRequest, quotes: number): ReadonlyArray<string> =>
 const questionOf = (request: QuoteRequest): ReadonlyArray<string> => {
   const { carriers, deadline_at } = request
   const isAwaited = carriers.some(({ outcome }) => outcome === "pending")
-  const asked = questionsIn(request).map(
+  const questions = questionsIn(request).map(
     ({ missing_facts, question }) => `${question}${missing_facts.length === 0 ? "" : ` (${missing_facts.join(", ")})`}`
   )
   return [
-    `Ask the person: ${joinFirst(asked, "; ")}`,
+    `Ask the person: ${joinFirst(questions, "; ")}`,
     "With the answer, call start_quote_request again: the same facts, the answer added, and a new request_key. This request takes no answer.",
     "Do not call get_quote_request in a loop: while status is action_required it answers immediately, and nothing changes until the person acts.",
     ...(isAwaited && deadline_at !== null

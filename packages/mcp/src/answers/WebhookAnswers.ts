@@ -27,14 +27,14 @@ interface DeliveryLog {
 export const deliveries = Answer.summarized((log: DeliveryLog) => {
   const statuses = Map.groupBy(log.deliveries, ({ status }) => status)
   const counts = Array.from(statuses, ([status, group]) => `${group.length} ${status}`).join(", ")
-  const wrong = log.deliveries.filter(({ status }) => status === "failed" || status === "retrying")
+  const failing = log.deliveries.filter(({ status }) => status === "failed" || status === "retrying")
   return [
     `${count(log.deliveries.length, "delivery", "deliveries")}, newest first${counts === "" ? "" : `: ${counts}`}.`,
-    ...(wrong.length === 0
+    ...(failing.length === 0
       ? []
       : [
           joinFirst(
-            wrong.map(
+            failing.map(
               (failedDelivery) => `${failedDelivery.event_id}: ${failedDelivery.event_type} ${failedDelivery.status}`
             ),
             "\n"

@@ -38,7 +38,7 @@ const fieldOf = (path: string, line: Line.Line): FormField | null => {
   const schema = schemaAt(line.facts_schema, factOf(path).split("."))
   if (schema === null) return null
   const { description, enum: values, format, maximum, minimum, type } = schema
-  const about = {
+  const notes = {
     title: line.neededFact(starred(factOf(path))).label,
     ...(typeof description === "string" && { description })
   }
@@ -46,20 +46,20 @@ const fieldOf = (path: string, line: Line.Line): FormField | null => {
     const texts = values.filter((value) => value !== null)
     if (!texts.every((value) => Predicate.isString(value) || Predicate.isNumber(value))) return null
     const choices = texts.map(String)
-    return { type: "string", ...about, enum: choices, enumNames: choices.map(words) }
+    return { type: "string", ...notes, enum: choices, enumNames: choices.map(words) }
   }
-  if (type === "boolean") return { type, ...about }
+  if (type === "boolean") return { type, ...notes }
   if (type === "integer" || type === "number") {
     return {
       type,
-      ...about,
+      ...notes,
       ...(Predicate.isNumber(minimum) && { minimum }),
       ...(Predicate.isNumber(maximum) && { maximum })
     }
   }
   if (type !== "string") return null
-  if (format === "date") return { type, ...about, format }
-  return schema["x-pii"] === "direct" ? null : { type, ...about }
+  if (format === "date") return { type, ...notes, format }
+  return schema["x-pii"] === "direct" ? null : { type, ...notes }
 }
 
 /** The schema of the fact at a path; null if the line has no such fact. */

@@ -54,13 +54,13 @@ const maxOpen = 16
 /** Creates the peer of a transport. */
 export const make = (send: SendMessage): Connected => {
   const pending = new Map<string, Deferred.Deferred<Form.Answer>>()
-  let asked = 0
+  let requestCount = 0
   let isDisconnected = false
 
   const ask: Peer["ask"] = (form) =>
     Effect.suspend(() => {
       if (isDisconnected || pending.size >= maxOpen) return Effect.succeed(Form.closed)
-      const id = `ask-${++asked}`
+      const id = `ask-${++requestCount}`
       const answer = Deferred.makeUnsafe<Form.Answer>()
       pending.set(id, answer)
       return Effect.ensuring(

@@ -86,12 +86,12 @@ const readMessage = (value: unknown): Result.Result<Message, ErrorAnswer> => {
   if (Array.isArray(value)) return invalid(null, "Batches are not supported here: send one message at a time.")
   if (!Predicate.isObject(value)) return invalid(null, "A message is a JSON object.")
   const { jsonrpc, id, method, params = {} } = value
-  const known = isId(id) ? id : null
-  if (jsonrpc !== "2.0") return invalid(known, 'The member jsonrpc must be "2.0".')
-  if (id !== undefined && known === null) return invalid(null, "id must be a string or a whole number.")
-  if (typeof method !== "string") return invalid(known, "method must be a string.")
-  if (!Predicate.isObject(params)) return invalid(known, "params must be an object.")
-  return Result.succeed({ id: known, method, params })
+  const validId = isId(id) ? id : null
+  if (jsonrpc !== "2.0") return invalid(validId, 'The member jsonrpc must be "2.0".')
+  if (id !== undefined && validId === null) return invalid(null, "id must be a string or a whole number.")
+  if (typeof method !== "string") return invalid(validId, "method must be a string.")
+  if (!Predicate.isObject(params)) return invalid(validId, "params must be an object.")
+  return Result.succeed({ id: validId, method, params })
 }
 
 const isResponse = (value: unknown): value is Fields =>

@@ -70,12 +70,12 @@ export const make: (settings: Settings) => Effect.Effect<Answer, never, HttpClie
     const client = yield* HttpClient.HttpClient
     const session = yield* Ref.make<string | null>(null)
     const post = Effect.fnUntraced(function* (line: string, headers: Readonly<Record<string, string>>) {
-      const known = yield* Ref.get(session)
+      const sessionId = yield* Ref.get(session)
       const request = HttpClientRequest.post(`${base_url}${Protocol.path}`).pipe(
         HttpClientRequest.setHeaders({
           accept: "application/json, text/event-stream",
           ...(key !== null && { authorization: `Bearer ${key}` }),
-          ...(known !== null && { "mcp-session-id": known }),
+          ...(sessionId !== null && { "mcp-session-id": sessionId }),
           ...headers
         }),
         HttpClientRequest.bodyText(line, "application/json")

@@ -287,9 +287,9 @@ const makeAnswerBatch = <R>(
       // All responses are sent in one JSON list, so no response may be a stream of events or a challenge to sign in. A
       // challenge would replace the list even though other messages have taken effect.
       const single = { ...head, headers: { ...head.headers, accept: null }, obtainable_kinds: [] }
-      const own = index === 0 ? single : { ...single, request_id: ids.request() }
-      if (Result.isSuccess(message)) return yield* answer(own, message.success)
-      yield* logMessage(own, transportOf(own, null, 200), "invalid_json")
+      const messageRequest = index === 0 ? single : { ...single, request_id: ids.request() }
+      if (Result.isSuccess(message)) return yield* answer(messageRequest, message.success)
+      yield* logMessage(messageRequest, transportOf(messageRequest, null, 200), "invalid_json")
       return failed(message.failure.id, message.failure.error, 200)
     })
     const answers = yield* Effect.forEach(batch, answerOne, { concurrency: "unbounded" })

@@ -39,7 +39,7 @@ export const make = (info: object) => {
   /**
    * A result that asks the person a question. The client then repeats the call with the person's answer and the state.
    */
-  const asked = ({ form, name }: Form.Question, requestState: string): ServerAnswer => {
+  const questionAnswer = ({ form, name }: Form.Question, requestState: string): ServerAnswer => {
     const inputRequests = { [name]: { method: Form.method, params: form } }
     const result = { resultType: "input_required", inputRequests, requestState, _meta: { [Protocol.serverKey]: info } }
     return { _tag: "result", text: JSON.stringify(result) }
@@ -49,7 +49,7 @@ export const make = (info: object) => {
     "form" in result
       ? Effect.die("A tool asked the person a question in a call that cannot show one")
       : Effect.succeed(called(result, era))
-  return { complete, called, asked, calledWithoutQuestion }
+  return { complete, called, asked: questionAnswer, calledWithoutQuestion }
 }
 
 /** The functions that encode one server's results. */

@@ -137,14 +137,14 @@ const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results.Result
   return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, elicits, era, shows_views }) {
     const lines = yield* Lines.Lines
     const offered = yield* Effect.filter(tools, (tool) => tool.isOffered)
-    const known = listings(lines)
+    const cachedListings = listings(lines)
     const key = [era, environment, kind, elicits, shows_views, ...offered.map(({ name }) => name)].join(" ")
-    const before = known.get(key)
-    if (before !== undefined) return before
+    const cachedListing = cachedListings.get(key)
+    if (cachedListing !== undefined) return cachedListing
     const audience: ToolAudience = { elicits, environment, kind, lines, shows_views }
     const listed = offered.flatMap((tool) => listedWithView(tool, audience) ?? [])
     const answer = complete(Json.encode({ tools: listed, ...(era === "modern" && cached) }), era)
-    known.set(key, answer)
+    cachedListings.set(key, answer)
     return answer
   })
 }
@@ -183,9 +183,9 @@ const makeCall = <R>(
     const { params } = message
     const { elicits, era, notify, ...rest } = sender
     const { arguments: args = {}, name } = params
-    const found = typeof name === "string" ? byName.get(name) : undefined
-    if (found === undefined) return unknownTool
-    const tool = offeringSignIn(found, sender)
+    const calledTool = typeof name === "string" ? byName.get(name) : undefined
+    if (calledTool === undefined) return unknownTool
+    const tool = offeringSignIn(calledTool, sender)
     return Effect.flatMap(tool.isOffered, (isOffered) => {
       if (!isOffered) return unknownTool
       if (!Predicate.isObject(args)) return noArguments

@@ -51,13 +51,13 @@ const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   // Omits the description of a nullable fact. It explains what null means, but in arguments null counts as omitted.
   const description = Array.isArray(schema.enum) && schema.enum.includes(null) ? undefined : schema.description
   const { description: allowed, ...values } = valuesOf(schema.enum)
-  const about = [description, allowed, alternativesOf(schema)].filter(Predicate.isString).join("; ")
+  const notes = [description, allowed, alternativesOf(schema)].filter(Predicate.isString).join("; ")
   const members = Object.entries(membersOf(schema)).map(([name, member]) => [name, short(member)])
   const required = textsIn(schema.required)
   return {
     ...(typeof type === "string" && { type }),
     ...values,
-    ...(about !== "" && { description: about }),
+    ...(notes !== "" && { description: notes }),
     ...(isSchema(items) && { items: short(items) }),
     ...(members.length > 0 && { properties: Object.fromEntries(members) }),
     ...(required.length > 0 && { required })
@@ -70,12 +70,13 @@ const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
  */
 const valuesOf = (values: unknown): JsonSchema.JsonSchema => {
   if (!Array.isArray(values)) return {}
-  const sent = values.filter((value) => value !== null)
-  if (sent.every(Predicate.isString)) return { type: "string", ...(sent.length <= mostTexts && { enum: sent }) }
-  if (!sent.every(Predicate.isNumber)) {
-    return { anyOf: [{ type: "integer" }, { type: "string" }], description: sent.join(", ") }
+  const sendable = values.filter((value) => value !== null)
+  if (sendable.every(Predicate.isString))
+    return { type: "string", ...(sendable.length <= mostTexts && { enum: sendable }) }
+  if (!sendable.every(Predicate.isNumber)) {
+    return { anyOf: [{ type: "integer" }, { type: "string" }], description: sendable.join(", ") }
   }
-  return { type: "integer", ...(sent.length <= mostNumbers && { description: sent.join(", ") }) }
+  return { type: "integer", ...(sendable.length <= mostNumbers && { description: sendable.join(", ") }) }
 }
 
 /** Formats alternative groups of facts as text, such as "vin, or model_year and make and model". */
@@ -93,16 +94,16 @@ const merged = (a: JsonSchema.JsonSchema, b: JsonSchema.JsonSchema): JsonSchema.
   const inOne = membersOf(a)
   const properties = { ...membersOf(b), ...inOne }
   for (const [name, member] of Object.entries(membersOf(b))) {
-    const known = inOne[name]
-    if (known !== undefined) properties[name] = merged(known, member)
+    const existing = inOne[name]
+    if (existing !== undefined) properties[name] = merged(existing, member)
   }
   const required = textsIn(a.required).filter((name) => textsIn(b.required).includes(name))
   const values = [...new Set([...textsIn(a.enum), ...textsIn(b.enum)])]
-  const about = [...new Set([...textsIn([a.description]), ...textsIn([b.description])])].join("; ")
+  const notes = [...new Set([...textsIn([a.description]), ...textsIn([b.description])])].join("; ")
   return {
     ...both,
     ...(Array.isArray(a.enum) && Array.isArray(b.enum) && { enum: values }),
-    ...(about !== "" && { description: about }),
+    ...(notes !== "" && { description: notes }),
     ...(isSchema(a.items) && isSchema(b.items) && { items: merged(a.items, b.items) }),
     ...(Object.keys(properties).length > 0 && { properties }),
     ...(required.length > 0 && { required })

@@ -35,7 +35,7 @@ export const split = (mapping: ArgumentMapping, args: Arguments): SplitArguments
   const shaping = (mapping.shaping ?? []).flatMap((name) =>
     Object.hasOwn(args, name) ? [[name, args[name]] as const] : []
   )
-  const wrong = [
+  const wrongFields = [
     // If the tool renames a field, the operation's own name for it is not accepted.
     ...Object.values(mapping.named)
       .filter((name) => Object.hasOwn(args, name))
@@ -59,7 +59,7 @@ export const split = (mapping: ArgumentMapping, args: Arguments): SplitArguments
     read_handle: mapping.read_handle ? textOf(read_handle) : null,
     idempotency_key: mapping.request_key ? textOf(request_key) : null,
     shaping: Object.fromEntries(shaping),
-    wrong
+    wrong: wrongFields
   }
 }
 

@@ -57,11 +57,11 @@ export const make = ({ isRecorded, ready, still, storage }: Advanced): Advances 
   }
   // Your own carriers answer in real time. So each step first waits until everything that is due has ended.
   const advanceBy = async (workspaceId: Ids.WorkspaceId, client: Advancer, seconds: number) => {
-    for (let left = seconds; left > 0; ) {
+    for (let remaining = seconds; remaining > 0; ) {
       await settled()
       const dueAt = storage.nextDueAt(workspaceId)
-      const dueIn = dueAt === null ? left : Math.ceil((dueAt - still.now) / 1_000)
-      const step = Math.min(left, Math.max(1, dueIn), longestStep)
+      const dueIn = dueAt === null ? remaining : Math.ceil((dueAt - still.now) / 1_000)
+      const step = Math.min(remaining, Math.max(1, dueIn), longestStep)
       const passedBefore = still.passed()
       await advanceTime(client, step)
       // Before `pass` ends the carriers' timeouts, lets carriers that were asked answer, and lets waiting code see what
@@ -69,7 +69,7 @@ export const make = ({ isRecorded, ready, still, storage }: Advanced): Advances 
       await settled()
       await turn()
       still.pass(Math.max(0, step * 1_000 - (still.passed() - passedBefore)))
-      left -= step
+      remaining -= step
     }
     await settled()
   }

@@ -31,22 +31,22 @@ export const countPlaced = (home: Port): Effect.Effect<ReadonlyMap<string, numbe
 
 /** Marks a storage backend as a cell of a map, unless it is marked already. */
 const mark = Effect.fnUntraced(function* ({ name, storage }: NamedStorage, { first, map }: Omit<Cell.Mark, "name">) {
-  const found = yield* markOf(storage)
-  if (found !== null && found.name !== name) {
+  const storedMark = yield* markOf(storage)
+  if (storedMark !== null && storedMark.name !== name) {
     return yield* Effect.fail(
       new WrongCell(
-        `The url of the cell ${name} in the settings is the database of the cell ${found.name}: correct the url.`
+        `The url of the cell ${name} in the settings is the database of the cell ${storedMark.name}: correct the url.`
       )
     )
   }
-  if (found !== null && found.map !== map) {
+  if (storedMark !== null && storedMark.map !== map) {
     return yield* Effect.fail(
       new WrongCell(
         `The databases of the cells ${first} and ${name} belong to different installations: check their addresses.`
       )
     )
   }
-  if (found !== null) return
+  if (storedMark !== null) return
   const now = yield* Clock.currentTimeMillis
   const meta = { id: Cell.markId, version: 1, created_at: now, updated_at: now }
   yield* write(storage, Cell.markKind.record({ name, first, map }, meta))

@@ -64,17 +64,17 @@ export const refusalOf = ({ name, found }: NamedRecords, firstCell: NamedRecords
 
 /** Lists the added cells that are missing from the settings; null if none is missing. */
 const lacking = (cells: ReadonlyArray<NamedRecords>, firstCell: NamedRecords): string | null => {
-  const missing = (firstCell.found?.listed ?? []).filter((name) => !cells.some((cell) => cell.name === name))
-  return missing.length === 0
+  const missingNames = (firstCell.found?.listed ?? []).filter((name) => !cells.some((cell) => cell.name === name))
+  return missingNames.length === 0
     ? null
-    : `The settings must list every cell that was added. Missing: ${missing.join(", ")}.`
+    : `The settings must list every cell that was added. Missing: ${missingNames.join(", ")}.`
 }
 
 /** Explains how the settings differ from the databases that respond; null if they match. */
 export const mismatch = (cells: Array.NonEmptyReadonlyArray<NamedRecords>): string | null => {
   const [first] = cells
-  const wrong = cells.map((cell) => refusalOf(cell, first)).find((refusal) => refusal !== null)
-  return wrong ?? refusalOfFirst(first) ?? lacking(cells, first)
+  const firstRefusal = cells.map((cell) => refusalOf(cell, first)).find((refusal) => refusal !== null)
+  return firstRefusal ?? refusalOfFirst(first) ?? lacking(cells, first)
 }
 
 const cellRecords = query("cell_records")
@@ -101,10 +101,10 @@ export const ask = ({
   name,
   ...options
 }: LivePlace.MovableOptions & { readonly name: string }): Effect.Effect<NamedRecords> => {
-  const asked = Effect.flatMap(LivePlace.find(options), (url) =>
+  const reading = Effect.flatMap(LivePlace.find(options), (url) =>
     using({ ...options, url }, (run) => Effect.catchIf(readFound(run), isWithoutTables, () => Effect.succeed(nothing)))
   )
-  return Effect.flatMap(asked, (read) => (read === nothing ? asked : Effect.succeed(read))).pipe(
+  return Effect.flatMap(reading, (read) => (read === nothing ? reading : Effect.succeed(read))).pipe(
     Effect.orElseSucceed(() => null),
     Effect.map((mark) => ({ name, found: mark }))
   )
@@ -114,7 +114,7 @@ export const ask = ({
 export const verify = Effect.fnUntraced(function* (
   cells: Array.NonEmptyReadonlyArray<LivePlace.MovableOptions & { readonly name: string }>
 ): Effect.fn.Return<void, DatabaseRefused> {
-  const [first, ...others] = yield* Effect.forEach(cells, ask, { concurrency: 16 })
-  const differs = first === undefined ? null : mismatch([first, ...others])
+  const [first, ...otherCells] = yield* Effect.forEach(cells, ask, { concurrency: 16 })
+  const differs = first === undefined ? null : mismatch([first, ...otherCells])
   if (differs !== null) return yield* new DatabaseRefused({ reason: "cell", message: differs })
 })

@@ -39,10 +39,10 @@ export const make =
       yield* Effect.forEach(
         byCell,
         ([cell, entries]) => {
-          const own = entries.map(([, tally]) => tally)
+          const cellTallies = entries.map(([, tally]) => tally)
           const storage = cell === undefined || cell.isUnavailable || cell.name === home_name ? null : cell.storage
-          if (storage === null) return addIn(home, own)
-          return Effect.catchTag(addIn(storage, own), "StorageUnavailable", () => addIn(home, own))
+          if (storage === null) return addIn(home, cellTallies)
+          return Effect.catchTag(addIn(storage, cellTallies), "StorageUnavailable", () => addIn(home, cellTallies))
         },
         { concurrency: "unbounded", discard: true }
       )

@@ -254,17 +254,17 @@ export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>
           }),
         { concurrency: 8 }
       )
-      const missing = [...added.keys()]
+      const missingNames = [...added.keys()]
         .filter((name) => !named.includes(name))
         .map((name) => ({ name, examined: unusable(cellRefused("The settings do not list this cell.")), move: null }))
-      const own = examined.map((cell) => cell.move?.slot?.name)
-      return [...examined, ...missing].map(
+      const slotNames = examined.map((cell) => cell.move?.slot?.name)
+      return [...examined, ...missingNames].map(
         (cell): CellReport => ({
           name: cell.name,
           ...cell.examined,
           move: cell.move && {
             ...cell.move,
-            other_slots: cell.move.other_slots.filter(({ name }) => !own.includes(name))
+            other_slots: cell.move.other_slots.filter(({ name }) => !slotNames.includes(name))
           },
           room: added.get(cell.name)?.room ?? null,
           workspaces: counts.get(cell.name) ?? 0

@@ -25,16 +25,16 @@ export interface Options {
 
 /** Creates the functions that read and create placements. A placement never changes, so placements are cached. */
 export const make = ({ home, home_name, isUsable }: Options): Placements => {
-  const known = new BoundedMap<Ids.WorkspaceId, string>(maxKnown)
-  for (const own of [Storage.directoryWorkspace, Cell.cellsWorkspace]) known.set(own, home_name)
+  const cellNames = new BoundedMap<Ids.WorkspaceId, string>(maxKnown)
+  for (const homeWorkspace of [Storage.directoryWorkspace, Cell.cellsWorkspace]) cellNames.set(homeWorkspace, home_name)
 
   const remember = (workspaceId: Ids.WorkspaceId, name: string): string => {
-    known.set(workspaceId, name)
+    cellNames.set(workspaceId, name)
     return name
   }
 
   const find = (workspaceId: Ids.WorkspaceId): Effect.Effect<string | null, Storage.StorageUnavailable> => {
-    const name = known.get(workspaceId)
+    const name = cellNames.get(workspaceId)
     if (name !== undefined) return Effect.succeed(name)
     return Effect.map(
       home.get({ workspace_id: Cell.cellsWorkspace, kind: Cell.placementKind.name, id: workspaceId }),
@@ -55,8 +55,8 @@ export const make = ({ home, home_name, isUsable }: Options): Placements => {
 
   const placeNew = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId) {
     // Another host may have assigned the workspace in the meantime.
-    const found = yield* find(workspace_id)
-    if (found !== null) return found
+    const cellName = yield* find(workspace_id)
+    if (cellName !== null) return cellName
     const cell = yield* choose(workspace_id)
     const now = yield* Clock.currentTimeMillis
     const meta = { id: workspace_id, version: 1, created_at: now, updated_at: now }

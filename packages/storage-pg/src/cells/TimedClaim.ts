@@ -30,13 +30,13 @@ export const make = (
     Effect.callback<Storage.JobClaim, Storage.StorageUnavailable>((resume) => {
       let isLate = false
       let isTooLate = false
-      let own: Storage.JobClaim["jobs"] = []
+      let claimedJobs: Storage.JobClaim["jobs"] = []
       const claiming = run(storage.claim(query))
       const expire = Effect.sync(() => {
         isTooLate = true
-        if (late !== own) return
+        if (late !== claimedJobs) return
         late = []
-        putBack(own)
+        putBack(claimedJobs)
       })
       const timeOut = Effect.sync(() => {
         isLate = true
@@ -50,9 +50,9 @@ export const make = (
         if (Exit.isFailure(exit)) return
         // The cell was slow but works, so its next failure starts with a short retry pause again.
         cell.retry_pause_ms = firstRetryPauseMs
-        own = exit.value.jobs
-        if (isTooLate || late.length > 0) putBack(own)
-        else late = own
+        claimedJobs = exit.value.jobs
+        if (isTooLate || late.length > 0) putBack(claimedJobs)
+        else late = claimedJobs
       })
     })
 

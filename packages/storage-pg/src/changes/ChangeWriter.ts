@@ -67,13 +67,13 @@ export const make = (
    */
   const writeOneByOne = (batch: ReadonlyArray<Change.Change>): Effect.Effect<ReadonlyArray<CommitResult>> =>
     Effect.suspend(() => {
-      let lost: CommitResult | null = null
+      let lostResult: CommitResult | null = null
       return Effect.forEach(batch, (change) =>
-        lost !== null
-          ? Effect.succeed(lost)
+        lostResult !== null
+          ? Effect.succeed(lostResult)
           : Effect.catchTag(writeOne(change), "StorageUnavailable", (error) => {
-              lost = Exit.fail(error)
-              return Effect.succeed(lost)
+              lostResult = Exit.fail(error)
+              return Effect.succeed(lostResult)
             })
       )
     })

@@ -57,11 +57,11 @@ const workspacesOf = ({ workspace_id, finishes }: Change.Change) => [
 const followsNothing = 0
 
 const versionsOf = ({ writes }: Change.Change): ReadonlyArray<number> => {
-  const seen = new Set<string>()
+  const seenKeys = new Set<string>()
   return writes.map(({ kind, id, version }) => {
     const name = `${kind} ${id}`
-    if (seen.has(name)) return followsNothing
-    seen.add(name)
+    if (seenKeys.has(name)) return followsNothing
+    seenKeys.add(name)
     return version
   })
 }

@@ -64,8 +64,8 @@ export const inSchema = (schema: string): ((sql: string) => string) => {
   // The cache has at most as many entries as this package has statements.
   const rewritten = new Map<string, string>()
   return (sql) => {
-    const known = rewritten.get(sql)
-    if (known !== undefined) return known
+    const cached = rewritten.get(sql)
+    if (cached !== undefined) return cached
     const text = sql.replaceAll(/\bquotewire\b/g, `"${schema}"`)
     rewritten.set(sql, text)
     return text

@@ -136,9 +136,9 @@ export const refusalOf = ({ schema = defaultSchema, url }: Address, error: SqlEr
   if (state === "3D000") return refuse("database", `PostgreSQL at ${place} has no database ${database}.`)
   if (state === "42501") return refuse("permission", `The user ${user} lacks a permission in the database ${database}.`)
   if (state?.startsWith("42")) {
-    const found = `differs from what the migrations create (${findingOf(error, state)})`
+    const problem = `differs from what the migrations create (${findingOf(error, state)})`
     const todo = "nothing was changed; remove the conflicting object, or restore the missing object, and migrate again"
-    return refuse("half_made_schema", `The schema ${schema} in the database ${database} ${found}: ${todo}.`)
+    return refuse("half_made_schema", `The schema ${schema} in the database ${database} ${problem}: ${todo}.`)
   }
   if (state !== undefined && !state.startsWith("08")) {
     return refuse("server", `PostgreSQL at ${place} is unusable right now${causeOf(error)}.`)

@@ -53,13 +53,14 @@ const checkSessions = Effect.fnUntraced(function* (options: DatabaseOptions, pla
   const config = yield* connectionOf(options)
   const first = yield* PgConnection.make(config)
   const second = yield* PgConnection.make(config)
-  const [own, others] = [yield* backendOf(first), yield* backendOf(second)]
-  let isShared = own.pid === others.pid
+  const [firstBackend, secondBackend] = [yield* backendOf(first), yield* backendOf(second)]
+  let isShared = firstBackend.pid === secondBackend.pid
   for (let turn = 1; turn < turns && !isShared; turn++) {
-    isShared = (yield* backendOf(first)).pid !== own.pid || (yield* backendOf(second)).pid !== others.pid
+    isShared =
+      (yield* backendOf(first)).pid !== firstBackend.pid || (yield* backendOf(second)).pid !== secondBackend.pid
   }
   if (isShared) return yield* sharesSessions(place)
-  return own.is_timed ? own : yield* untimed(place, own.role)
+  return firstBackend.is_timed ? firstBackend : yield* untimed(place, firstBackend.role)
 })
 
 /** Fails unless the URL of a database, and the URL of the pooler in front of it, can be used as intended. */

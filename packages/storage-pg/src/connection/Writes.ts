@@ -34,13 +34,13 @@ export interface Naming {
  * the process ID that it got when it connected may be a pooler's own.
  */
 export const byProcess = (): Naming => {
-  const known = new WeakMap<PgConnection.PgConnection, string>()
+  const names = new WeakMap<PgConnection.PgConnection, string>()
   return {
     named: Effect.fnUntraced(function* (connection: PgConnection.PgConnection, sql: string) {
-      const found = known.get(connection)
-      if (found !== undefined) return { sql, name: found }
+      const knownName = names.get(connection)
+      if (knownName !== undefined) return { sql, name: knownName }
       const [{ name }] = readName((yield* connection.query("select pg_backend_pid()::text as name")).rows)
-      known.set(connection, name)
+      names.set(connection, name)
       return { sql, name }
     }),
     active: "select pid::text as name from pg_stat_activity where pid = any($1::text::integer[]) and state = 'active'"
@@ -118,19 +118,19 @@ export const make = Effect.fnUntraced(function* (
     Effect.callback((resume) => {
       if (overdue.size >= connections) return resume(Effect.fail(unavailable))
       let used: PgConnection.PgConnection | null = null
-      let sent: SentStatement | null = null
+      let sentStatement: SentStatement | null = null
       const statement = pool.use((connection) => {
         used = connection
         return Effect.flatMap(naming.named(connection, sql), (preparedStatement) => {
-          sent = { connection, name: preparedStatement.name }
+          sentStatement = { connection, name: preparedStatement.name }
           return connection.query(preparedStatement.sql, params)
         })
       })
       const fiber = run(statement)
       const expire = Effect.sync(() => {
         resume(Effect.fail(unavailable))
-        if (sent === null) run(abandon(fiber, used))
-        else keep(fiber, sent)
+        if (sentStatement === null) run(abandon(fiber, used))
+        else keep(fiber, sentStatement)
       })
       const deadline = run(Effect.delay(expire, call_ms))
       fiber.addObserver((exit) => {
@@ -148,10 +148,11 @@ const watchOverdue = (
   abandon: (fiber: SendingFiber, used: PgConnection.PgConnection) => Effect.Effect<void>
 ): Effect.Effect<void> => {
   const abandonDead = Effect.gen(function* () {
-    const asked = [...overdue]
-    const names = asked.map(([, { name }]) => name)
+    const overdueStatements = [...overdue]
+    const names = overdueStatements.map(([, { name }]) => name)
     const active = new Set(readNames(yield* ask(`{${names}}`)).map(({ name }) => name))
-    for (const [fiber, { connection, name }] of asked) if (!active.has(name)) yield* abandon(fiber, connection)
+    for (const [fiber, { connection, name }] of overdueStatements)
+      if (!active.has(name)) yield* abandon(fiber, connection)
   })
   return Effect.gen(function* () {
     while (overdue.size > 0) {

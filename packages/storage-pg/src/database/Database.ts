@@ -86,38 +86,38 @@ const followSite = Effect.fnUntraced(function* (
     const at = { ...options, url }
     yield* Pooler.check(at)
     const engine = yield* DatabaseSchema.examine(at, engineOf)
-    const own = yield* Scope.fork(scope)
-    const pools = yield* Scope.provide(Pools.make(at, engine), own)
-    return { url, engine, connection: yield* Pools.connectionOf(at, engine), pools, scope: own }
+    const ownScope = yield* Scope.fork(scope)
+    const pools = yield* Scope.provide(Pools.make(at, engine), ownScope)
+    return { url, engine, connection: yield* Pools.connectionOf(at, engine), pools, scope: ownScope }
   })
   // Uses a scope of its own, because a failed attempt must leave nothing behind for the next attempt.
   const useAt = Effect.fnUntraced(function* <E>(
     action: AtPlace<E>,
     endpoint: CurrentEndpoint
   ): Effect.fn.Return<void, E> {
-    const own = yield* Scope.fork(endpoint.scope)
-    yield* Effect.onError(Scope.provide(action(endpoint.connection), own), (cause) =>
-      Scope.close(own, Exit.failCause(cause))
+    const ownScope = yield* Scope.fork(endpoint.scope)
+    yield* Effect.onError(Scope.provide(action(endpoint.connection), ownScope), (cause) =>
+      Scope.close(ownScope, Exit.failCause(cause))
     )
   })
 
   let current: CurrentEndpoint = yield* openAt(yield* find)
 
   const failOver = Effect.fnUntraced(function* (url: Redacted.Redacted<string>) {
-    const left = current
+    const previous = current
     current = yield* openAt(url)
     yield* Effect.logInfo("The database has moved; switched to the new database")
     // Delays closing the old pools, so that reads that are still running there can finish.
-    run(Effect.delay(Scope.close(left.scope, Exit.void), left.pools.call_ms))
+    run(Effect.delay(Scope.close(previous.scope, Exit.void), previous.pools.call_ms))
     const here = current
     const again = { schedule: Schedule.spaced(retryUseMs), while: () => here === current }
     for (const action of uses) run(Effect.ignoreCause(Effect.retry(useAt(action, here), again), { log: "Warn" }))
   })
 
-  const found = Effect.flatMap(find, (url) => (url === current.url ? Effect.void : failOver(url)))
+  const followed = Effect.flatMap(find, (url) => (url === current.url ? Effect.void : failOver(url)))
   const refresh = coalesced(
     run,
-    Effect.mapError(logRefusals(found), () => unavailable)
+    Effect.mapError(logRefusals(followed), () => unavailable)
   )
   const refreshRarely = coalesced(run, Effect.andThen(Effect.ignore(refresh), Effect.sleep(suspectEveryMs)))
 

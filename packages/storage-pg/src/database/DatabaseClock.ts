@@ -18,10 +18,10 @@ const decodeNow = Schema.decodeUnknownSync(Schema.NonEmptyArray(NowRow))
 
 /** Measures how far a clock is behind the database's, and how uncertain that is, both in milliseconds. */
 const compare = Effect.fnUntraced(function* (database: Database, millis: () => number) {
-  const before = millis()
+  const startedMs = millis()
   const [row] = decodeNow(yield* database.read(now, []))
-  const after = millis()
-  return { behind_ms: Math.round(row.now - (before + after) / 2), doubt_ms: (after - before) / 2 }
+  const endedMs = millis()
+  return { behind_ms: Math.round(row.now - (startedMs + endedMs) / 2), doubt_ms: (endedMs - startedMs) / 2 }
 })
 
 /** Creates a clock that follows the monotonic clock and ignores jumps of the wall clock. */
@@ -65,9 +65,9 @@ const steady = (programClock: Clock.Clock, onJump: () => void) => {
 export const make = Effect.fnUntraced(function* (
   database: PlacedDatabase
 ): Effect.fn.Return<Clock.Clock, Storage.StorageUnavailable, Scope.Scope> {
-  const own = yield* Clock.Clock
+  const programClock = yield* Clock.Clock
   const jumped = yield* Queue.sliding<void>(1)
-  const { correct, correction_ms, millis, nanos } = steady(own, () => Queue.offerUnsafe(jumped, undefined))
+  const { correct, correction_ms, millis, nanos } = steady(programClock, () => Queue.offerUnsafe(jumped, undefined))
   let loggedMs = 0
 
   const correctNow = Effect.gen(function* () {
@@ -85,15 +85,15 @@ export const make = Effect.fnUntraced(function* (
       Effect.andThen(Effect.isSuccess(correctNow)),
       Effect.flatMap((isCompared) => repeatAfter(isCompared ? compareEveryMs : compareAgainMs))
     )
-  yield* Effect.forkScoped(Effect.provideService(repeatAfter(compareEveryMs), Clock.Clock, own))
+  yield* Effect.forkScoped(Effect.provideService(repeatAfter(compareEveryMs), Clock.Clock, programClock))
 
   return {
     currentTimeMillisUnsafe: millis,
     currentTimeMillis: Effect.sync(millis),
     currentTimeNanosUnsafe: nanos,
     currentTimeNanos: Effect.sync(nanos),
-    monotonicTimeNanosUnsafe: () => own.monotonicTimeNanosUnsafe(),
-    monotonicTimeNanos: own.monotonicTimeNanos,
-    sleep: (duration) => own.sleep(duration)
+    monotonicTimeNanosUnsafe: () => programClock.monotonicTimeNanosUnsafe(),
+    monotonicTimeNanos: programClock.monotonicTimeNanos,
+    sleep: (duration) => programClock.sleep(duration)
   }
 })

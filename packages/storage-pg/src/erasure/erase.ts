@@ -76,12 +76,12 @@ const inBatches = Effect.fnUntraced(function* <A>(
   sizeOf: (batch: A) => number
 ) {
   const batches: Array<A> = []
-  for (let left = limit; left > 0; ) {
-    const most = Math.min(left, maxBatch)
-    const batch = yield* eraseBatch(most)
+  for (let remaining = limit; remaining > 0; ) {
+    const batchSize = Math.min(remaining, maxBatch)
+    const batch = yield* eraseBatch(batchSize)
     batches.push(batch)
-    if (sizeOf(batch) < most) break
-    left -= most
+    if (sizeOf(batch) < batchSize) break
+    remaining -= batchSize
   }
   return batches
 })

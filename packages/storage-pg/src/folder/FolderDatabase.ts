@@ -27,16 +27,16 @@ const privateMode = 0o700
  * Matches the files that a folder without a database may contain: this program's files, hidden files, and files that
  * exist on new disks.
  */
-const known = /^(?:\.|database|lock\.|sandbox\.|lost\+found$)/
+const ownFiles = /^(?:\.|database|lock\.|sandbox\.|lost\+found$)/
 
 /** Creates the folder. Fails if the folder is used for something else. */
 const prepare = Effect.fnUntraced(function* (folder: string) {
   const strangers = yield* attempt(folder, () => {
     mkdirSync(folder, { recursive: true, mode: privateMode })
     const isNew = !existsSync(join(folder, "database"))
-    const found = isNew ? readdirSync(folder).filter((name) => !known.test(name)) : []
-    if (found.length === 0 && (statSync(folder).mode & 0o077) !== 0) chmodSync(folder, privateMode)
-    return found
+    const foreignFiles = isNew ? readdirSync(folder).filter((name) => !ownFiles.test(name)) : []
+    if (foreignFiles.length === 0 && (statSync(folder).mode & 0o077) !== 0) chmodSync(folder, privateMode)
+    return foreignFiles
   })
   if (strangers.length > 0) {
     yield* folderRefused(`${folder} has other files but no database: choose a new or empty folder.`)
@@ -114,8 +114,8 @@ export const open = Effect.fnUntraced(function* (
       return run(sql, params).pipe(
         Effect.map(({ rows }) => rows),
         Effect.catchTag("SqlError", (error) => {
-          const found = failure()
-          if (found !== null) return ended(found)
+          const failureReason = failure()
+          if (failureReason !== null) return ended(failureReason)
           const isFull = stateOf(error) === diskFull
           return Effect.andThen(isFull ? report.failed(noRoom(folder)) : Effect.void, refused(error, "postgresql"))
         })

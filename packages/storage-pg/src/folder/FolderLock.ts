@@ -73,8 +73,12 @@ const isRunning = (number: number): boolean => {
 const mayRun = (owner: Owner): boolean => {
   if (owner.host !== hostname()) return true
   if (!isRunning(owner.pid)) return false
-  const found = processOf(owner.pid)
-  return found === null || owner.started === null || (found.started === owner.started && found.isRunning)
+  const ownerProcess = processOf(owner.pid)
+  return (
+    ownerProcess === null ||
+    owner.started === null ||
+    (ownerProcess.started === owner.started && ownerProcess.isRunning)
+  )
 }
 
 const numbered = /^lock\.([1-9]\d{0,8})$/
@@ -139,9 +143,9 @@ const acquire = Effect.fnUntraced(function* (folder: string) {
   const taken = yield* attempt(folder, () => {
     const temporary = write(folder, me)
     try {
-      let found: ReturnType<typeof take> = null
-      for (let tries = 0; tries < attempts && found === null; tries++) found = take(folder, temporary)
-      return found
+      let takenLock: ReturnType<typeof take> = null
+      for (let tries = 0; tries < attempts && takenLock === null; tries++) takenLock = take(folder, temporary)
+      return takenLock
     } finally {
       rmSync(temporary, { force: true })
     }

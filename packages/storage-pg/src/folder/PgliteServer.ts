@@ -11,7 +11,7 @@ import type { Pglite } from "./PgliteSession.ts"
 /** The version of PGlite that this program was tested with. */
 const tested = "0.5.16"
 
-const missing = new DatabaseRefused({
+const missingPackage = new DatabaseRefused({
   reason: "not_installed",
   message: `A database in a folder needs the package @electric-sql/pglite, which is not installed. Run npm install @electric-sql/pglite@${tested}`
 })
@@ -24,7 +24,7 @@ const unloadable = new DatabaseRefused({
 const load = Effect.tryPromise({
   try: async () => (await import("@electric-sql/pglite")).PGlite,
   catch: (error) =>
-    Predicate.hasProperty(error, "code") && error.code === "ERR_MODULE_NOT_FOUND" ? missing : unloadable
+    Predicate.hasProperty(error, "code") && error.code === "ERR_MODULE_NOT_FOUND" ? missingPackage : unloadable
 })
 
 /**
@@ -55,9 +55,9 @@ const refusalOf = (folder: string, error: unknown, report: string): DatabaseRefu
       `The database in ${folder} was created by PostgreSQL ${createdVersion}, but the installed @electric-sql/pglite is PostgreSQL ${ownVersion}: install the version that created the database, or start over in another folder.`
     )
   }
-  const found = /(?:FATAL|PANIC): +(.{1,200})/.exec(report)?.[1] ?? "PGlite does not start"
+  const problem = /(?:FATAL|PANIC): +(.{1,200})/.exec(report)?.[1] ?? "PGlite does not start"
   return folderRefused(
-    `The database in ${folder} is damaged (${found}): restore the folder from a backup, or remove the folder to start over.`
+    `The database in ${folder} is damaged (${problem}): restore the folder from a backup, or remove the folder to start over.`
   )
 }
 

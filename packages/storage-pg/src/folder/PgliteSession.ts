@@ -75,7 +75,7 @@ const errorOf = (fields: PgProtocol.ErrorFields): SqlError =>
   })
 
 /** The error if PGlite did not respond. It will then never respond again. */
-const lost = new SqlError({
+const sessionLost = new SqlError({
   reason: new ConnectionError({ cause: undefined, message: "PGlite has not responded", operation: "execute" })
 })
 
@@ -114,7 +114,7 @@ const makeExchange = (database: Pglite, onNotification: (payload: string) => voi
       if (message._tag === "NotificationResponse") onNotification(message.payload)
     }
     send(database, joined(parts), (bytes) => parser.pushEach(bytes, note))
-    if (!isComplete) return Result.fail(lost)
+    if (!isComplete) return Result.fail(sessionLost)
     return error === null ? Result.succeed({ fields, rows, command }) : Result.fail(errorOf(error))
   }
 }
@@ -127,8 +127,8 @@ export const open = (database: Pglite): Session => {
   const exchange = makeExchange(database, (payload) => notifications.push(payload))
 
   const prepare = (sql: string, types: ReadonlyArray<number>): Result.Result<Prepared, SqlError> => {
-    const known = prepared.get(sql)
-    if (known?.types.every((type, index) => type === types[index])) return Result.succeed(known)
+    const cached = prepared.get(sql)
+    if (cached?.types.every((type, index) => type === types[index])) return Result.succeed(cached)
     const name = `s${count++}`
     const parse = Result.getOrThrow(PgProtocol.encodeParse({ name, query: sql, parameterTypes: types }))
     const describe = PgProtocol.encodeDescribe({ target: "statement", name })
@@ -144,9 +144,9 @@ export const open = (database: Pglite): Session => {
   const execute = (sql: string, params: ReadonlyArray<unknown>): Result.Result<PgConnection.Result, SqlError> => {
     const parameters = params.map(parameterOf)
     const types = parameters.map(({ oid }) => oid)
-    const found = prepare(sql, types)
-    if (Result.isFailure(found)) return Result.fail(found.failure)
-    const { fields, name, readField } = found.success
+    const statement = prepare(sql, types)
+    if (Result.isFailure(statement)) return Result.fail(statement.failure)
+    const { fields, name, readField } = statement.success
     const messages = [
       Result.getOrThrow(bind({ portal: "", statement: name, parameters })),
       PgProtocol.encodeExecute({ portal: "", maxRows: 0 }),

@@ -38,12 +38,12 @@ export const parseAnnouncement = (host: string, payload: string): ReadonlyArray<
   return lines.flatMap((line): ReadonlyArray<Change.Hint> => {
     if (line === "everything") return [{ about: line }]
     const space = line.indexOf(" ")
-    const about = line.slice(0, space)
+    const subject = line.slice(0, space)
     const id = line.slice(space + 1)
-    if (about === "record") return [{ about, id }]
+    if (subject === "record") return [{ about: subject, id }]
     // A newer host may announce kinds of hints that this host does not know.
-    if (about !== "events" && about !== "jobs" && about !== "workspace") return []
-    return Option.toArray(Option.map(workspaceId(id), (workspace_id) => ({ about, workspace_id })))
+    if (subject !== "events" && subject !== "jobs" && subject !== "workspace") return []
+    return Option.toArray(Option.map(workspaceId(id), (workspace_id) => ({ about: subject, workspace_id })))
   })
 }
 

@@ -75,16 +75,16 @@ const open = Effect.fnUntraced(function* (
   )
   const base = yield* Scope.provide(PgConnection.make(config), connected)
   const session = yield* Scope.provide(base.pin, listening)
-  const lost = Latch.makeUnsafe()
+  const connectionLost = Latch.makeUnsafe()
   const subscribe = Effect.fnUntraced(function* (subscriber: Subscriber) {
     const notifications = yield* Scope.provide(session.listen(subscriber.schema), listening)
     const forward = Effect.flatMap(Queue.take(notifications), ({ payload }) =>
       subscriber.notify(parseAnnouncement(subscriber.host, payload))
     )
-    const forwarding = Effect.ignore(Effect.forever(forward)).pipe(Effect.ensuring(lost.open))
+    const forwarding = Effect.ignore(Effect.forever(forward)).pipe(Effect.ensuring(connectionLost.open))
     yield* Effect.forkIn(forwarding, listening)
   })
-  return { session, subscribe, lost: lost.await }
+  return { session, subscribe, lost: connectionLost.await }
 })
 
 /** Asks when the next job of each schema is due. */

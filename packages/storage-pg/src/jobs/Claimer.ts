@@ -23,15 +23,15 @@ export const make = Effect.fnUntraced(function* (
   const nowMs = () => Monotonic.millisOf(clock)
   let restsUntilMs = nowMs()
 
-  const rest = Effect.suspend(() => {
+  const claimFromDatabase = Effect.suspend(() => {
     const leftMs = restsUntilMs - nowMs()
     return leftMs > 0 ? Effect.provideService(Effect.sleep(leftMs), Clock.Clock, clock) : Effect.void
   })
 
   const claimAnywhere = Effect.fnUntraced(function* (query: Storage.ClaimQuery) {
-    const known = due.answer(query.now)
-    if (known !== null) return known
-    yield* rest
+    const answer = due.answer(query.now)
+    if (answer !== null) return answer
+    yield* claimFromDatabase
     const ended = due.asking(query)
     const claimed = yield* Effect.onError(claim(query), () => Effect.sync(() => ended(null)))
     ended(claimed)

@@ -63,8 +63,8 @@ const begin = Effect.fnUntraced(function* (ends: MoveEnds, place: Place.Place) {
     if (DatabaseSchema.incompatibility(yield* DatabaseSchema.status(ends.from)) !== null) return yield* otherRelease
     return { move_id: place.move_id, epoch: place.epoch }
   }
-  const found = yield* unmetBy(ends)
-  if (found.length > 0) return yield* refused(found.join(" "))
+  const unmetConditions = yield* unmetBy(ends)
+  if (unmetConditions.length > 0) return yield* refused(unmetConditions.join(" "))
   const { source } = ends
   const [{ id }] = readId((yield* source.step(({ run }) => run(newId))).rows)
   const epoch = yield* source.step((session) => Source.leave(session, id))

@@ -71,14 +71,14 @@ const findIn = Effect.fnUntraced(function* ({ moves_to, ...connectionOptions }: 
   const turns = ((connectionOptions.call_seconds ?? 10) * 1_000) / pollMs
   for (let turn = 0; turn < turns; turn++) {
     const place = yield* placeOf(first)
-    const other = second && (yield* placeOf(second))
-    const location = Place.whereabouts(place, other)
+    const secondPlace = second && (yield* placeOf(second))
+    const location = Place.whereabouts(place, secondPlace)
     if (location === "first") {
       yield* recordDecided(first, place)
       return connectionOptions.url
     }
-    if (location === "second" && moves_to !== undefined && second !== null && other !== null) {
-      yield* recordDecided(second, other)
+    if (location === "second" && moves_to !== undefined && second !== null && secondPlace !== null) {
+      yield* recordDecided(second, secondPlace)
       return moves_to
     }
     if (location === "left" || location === "arriving") return yield* refusals[location]
@@ -88,7 +88,7 @@ const findIn = Effect.fnUntraced(function* ({ moves_to, ...connectionOptions }: 
       if (second !== null) yield* second.read
     }
     yield* releaseOverdue(first, place)
-    if (second !== null && other !== null) yield* releaseOverdue(second, other)
+    if (second !== null && secondPlace !== null) yield* releaseOverdue(second, secondPlace)
     yield* Effect.sleep(pollMs)
   }
   return yield* refusals.held

@@ -62,19 +62,19 @@ const lookUpMany = (database: Database, lookups: ReadonlyArray<Lookup>) => {
   const places = new Map<string, number>()
   const keys: Array<Columns.Row<typeof keyColumns>> = []
   const children: Array<Columns.Row<typeof childrenColumns>> = []
-  for (const one of lookups) {
-    const name = nameOf(one)
+  for (const lookup of lookups) {
+    const name = nameOf(lookup)
     if (places.has(name)) continue
     const place = places.size
     places.set(name, place)
-    if (isKey(one)) keys.push({ ...one, place })
-    else children.push({ ...one, place })
+    if (isKey(lookup)) keys.push({ ...lookup, place })
+    else children.push({ ...lookup, place })
   }
   const parameters = [...Columns.arraysOf(keyColumns, keys), ...Columns.arraysOf(childrenColumns, children)]
   return Effect.map(database.read(readMany, parameters), (rows) => {
-    const found = Array.from(places, (): Array<Change.StoredRecord> => [])
-    for (const { place, ...record } of placedRecords(rows)) found[place]?.push(record)
-    return lookups.map((request) => Exit.succeed<LookupResult>(found[places.get(nameOf(request)) ?? -1] ?? []))
+    const recordsByPlace = Array.from(places, (): Array<Change.StoredRecord> => [])
+    for (const { place, ...record } of placedRecords(rows)) recordsByPlace[place]?.push(record)
+    return lookups.map((request) => Exit.succeed<LookupResult>(recordsByPlace[places.get(nameOf(request)) ?? -1] ?? []))
   })
 }
 

@@ -70,7 +70,7 @@ export const make = Effect.fnUntraced(function* (
   database: Database
 ): Effect.fn.Return<ReadOperations, never, Scope.Scope> {
   const lookUp = yield* Lookups.make(database)
-  const known = yield* KnownMigrations
+  const knownMigrations = yield* KnownMigrations
   const reading: ReadOperations = {
     get: ({ workspace_id, kind, id, version }) =>
       Effect.map(
@@ -105,7 +105,7 @@ export const make = Effect.fnUntraced(function* (
       ),
 
     ready: Effect.flatMap(database.read(statusStatement, []), (rows) =>
-      incompatibility(readStatus(rows, known)) === null ? Effect.void : Effect.fail(unavailable)
+      incompatibility(readStatus(rows, knownMigrations)) === null ? Effect.void : Effect.fail(unavailable)
     )
   }
   return reading

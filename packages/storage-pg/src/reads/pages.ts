@@ -5,7 +5,7 @@ import * as Columns from "../rows/Columns.ts"
 import { recordColumnList, recordColumns, records } from "../rows/records.ts"
 import { query } from "../sql/files.ts"
 
-const most = `${Page.pageScanRecords}`
+const maxRows = `${Page.pageScanRecords}`
 
 /** Creates the statements for an order and a way to scan: a query and its variables. */
 const statementsFor = (
@@ -16,9 +16,14 @@ const statementsFor = (
   const [after = "", direction = ""] = order === "oldest" ? [">", "asc"] : ["<", "desc"]
   const scanOf = (limit: string) => query(scan, { ...variables, after, direction, most: limit })
   return {
-    page: query("page", { record_columns: recordColumnList, direction, page_scan_records: most, scan: scanOf(most) }),
+    page: query("page", {
+      record_columns: recordColumnList,
+      direction,
+      page_scan_records: maxRows,
+      scan: scanOf(maxRows)
+    }),
     // Scans one record more than a page may scan. That record shows whether the list continues.
-    end: query("page_end", { direction, page_scan_records: most, scan: scanOf(`${most} + 1`) })
+    end: query("page_end", { direction, page_scan_records: maxRows, scan: scanOf(`${maxRows} + 1`) })
   }
 }
 

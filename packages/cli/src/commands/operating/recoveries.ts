@@ -76,10 +76,10 @@ const preview = Command.make(
   (settings) =>
     Effect.gen(function* () {
       const calls = yield* RecoveryCalls.of(settings, settings.subscription_id)
-      const found = yield* calls.preview(choiceOf(settings))
-      const matched = `${found.matched}${found.is_complete ? "" : " or more"} deliveries match`
-      const pace = `${found.takes_seconds} s at ${found.per_minute} per minute`
-      yield* Output.result(settings, found, [`${matched}; sending them takes ${pace}. Nothing was sent.`])
+      const recoveryPreview = yield* calls.preview(choiceOf(settings))
+      const matched = `${recoveryPreview.matched}${recoveryPreview.is_complete ? "" : " or more"} deliveries match`
+      const pace = `${recoveryPreview.takes_seconds} s at ${recoveryPreview.per_minute} per minute`
+      yield* Output.result(settings, recoveryPreview, [`${matched}; sending them takes ${pace}. Nothing was sent.`])
     })
 ).pipe(Command.withDescription("Count the deliveries that a recovery would send again, and how long it would take"))
 
@@ -103,19 +103,19 @@ const list = Command.make("list", reportAllErrors({ subscription_id: subscriptio
   })
 ).pipe(Command.withDescription("List the recoveries of a subscription with their progress, newest first"))
 
-const one = { subscription_id: subscriptionArgument, recovery_id: recoveryArgument, ...flags }
+const recoveryFlags = { subscription_id: subscriptionArgument, recovery_id: recoveryArgument, ...flags }
 
-const show = Command.make("show", reportAllErrors(one), (settings) =>
+const show = Command.make("show", reportAllErrors(recoveryFlags), (settings) =>
   Effect.gen(function* () {
     const calls = yield* RecoveryCalls.of(settings, settings.subscription_id)
-    const found = (yield* calls.list).find(({ id }) => id === settings.recovery_id)
-    if (found === undefined) return yield* new CommandFailed({ message: "This subscription has no such recovery." })
-    yield* printed(settings, found)
+    const recovery = (yield* calls.list).find(({ id }) => id === settings.recovery_id)
+    if (recovery === undefined) return yield* new CommandFailed({ message: "This subscription has no such recovery." })
+    yield* printed(settings, recovery)
   })
 ).pipe(Command.withDescription("Show a recovery's progress"))
 
 const changing = <const Name extends RecoveryCalls.Action>(action: Name, description: string) =>
-  Command.make(action, reportAllErrors(one), (settings) =>
+  Command.make(action, reportAllErrors(recoveryFlags), (settings) =>
     Effect.gen(function* () {
       const calls = yield* RecoveryCalls.of(settings, settings.subscription_id)
       yield* printed(settings, yield* calls.change(settings.recovery_id, action))

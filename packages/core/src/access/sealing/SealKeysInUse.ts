@@ -103,9 +103,9 @@ export const register = Effect.fnUntraced(function* (storage: Storage["Service"]
   const keys = yield* read(storage)
   const [newest] = seal.key_names
   const { given_up, in_use } = keys ?? { in_use: [], given_up: [] }
-  const missing = in_use.filter((name) => !seal.key_names.includes(name))
-  if (missing.length > 0) {
-    return yield* new SealKeysRefused({ reason: "not_of_storage", missing, given: seal.key_names })
+  const missingNames = in_use.filter((name) => !seal.key_names.includes(name))
+  if (missingNames.length > 0) {
+    return yield* new SealKeysRefused({ reason: "not_of_storage", missing: missingNames, given: seal.key_names })
   }
   // A given-up key that is back in the settings counts as in use again.
   const back = given_up.filter((name) => seal.key_names.includes(name))

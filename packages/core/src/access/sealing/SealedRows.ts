@@ -220,8 +220,8 @@ const statusOf = Effect.fn("SealedRows.status")(function* (storage: Port, seal: 
   )
   const stored = yield* SealKeysInUse.read(storage)
   const newest = stored?.newest ?? seal.key_names[0]
-  const known = [...seal.key_names, ...(stored?.in_use ?? []), ...(stored?.given_up ?? [])]
-  const keys = [...new Set([...known, ...sealed.keys()])].map((key_name): SealKeyStatus => {
+  const knownNames = [...seal.key_names, ...(stored?.in_use ?? []), ...(stored?.given_up ?? [])]
+  const keys = [...new Set([...knownNames, ...sealed.keys()])].map((key_name): SealKeyStatus => {
     const position = seal.key_names.indexOf(key_name)
     const count = sealed.get(key_name) ?? 0
     return {
@@ -267,10 +267,10 @@ const makeReseal = (storage: Port, seal: Seal["Service"]) => {
     for (const record of page.records) {
       const versions = yield* versionsOf(storage, page, record)
       pass.read += versions.length
-      for (const { body: before, id, version } of versions.filter(({ body }) => isOld(body))) {
+      for (const { body: oldBody, id, version } of versions.filter(({ body }) => isOld(body))) {
         const at = { kind: kind.name, id, version }
-        const body = yield* again(pass, purposeOf(workspace_id, at), before)
-        if (body !== null) rewrites.push({ ...at, before, body })
+        const body = yield* again(pass, purposeOf(workspace_id, at), oldBody)
+        if (body !== null) rewrites.push({ ...at, before: oldBody, body })
       }
     }
     if (rewrites.length === 0) return
@@ -342,9 +342,13 @@ const makePass = (storage: Port, seal: Seal["Service"], kinds: Kinds, onProgress
 /** Returns the registered keys if the settings allow a rotation to the newest key, and fails otherwise. */
 const checkedKeys = Effect.fnUntraced(function* (storage: Port, { key_names }: Seal["Service"]) {
   const stored = yield* SealKeysInUse.read(storage)
-  const missing = stored?.in_use.filter((name) => !key_names.includes(name)) ?? []
-  if (missing.length > 0) {
-    return yield* new SealKeysInUse.SealKeysRefused({ reason: "not_of_storage", missing, given: key_names })
+  const missingNames = stored?.in_use.filter((name) => !key_names.includes(name)) ?? []
+  if (missingNames.length > 0) {
+    return yield* new SealKeysInUse.SealKeysRefused({
+      reason: "not_of_storage",
+      missing: missingNames,
+      given: key_names
+    })
   }
   if (stored !== null && stored.newest !== key_names[0]) return yield* new NewestKeyUnused({ key_name: key_names[0] })
   return stored

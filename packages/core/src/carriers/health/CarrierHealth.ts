@@ -157,11 +157,11 @@ export const retryAfter = (
   now: number
 ): number => {
   const begun = recent(health, now)
-  let left = sum(begun)
+  let remaining = sum(begun)
   for (const [at, count] of begun) {
-    if (left < rate_per_minute) return 0
-    left -= count
-    if (left < rate_per_minute) return at + minuteMs + stepMs - now
+    if (remaining < rate_per_minute) return 0
+    remaining -= count
+    if (remaining < rate_per_minute) return at + minuteMs + stepMs - now
   }
   return 0
 }
@@ -263,8 +263,8 @@ const sum = (counts: StepCounts): number => counts.reduce((total, [, count]) => 
 
 /** Adds calls to a time step. With a negative number, removes calls if the step still exists. */
 const added = (counts: StepCounts, time: number, calls: number): StepCounts => {
-  const before = counts.find(([step]) => step === time)?.[1] ?? 0
-  const others = counts.filter(([step]) => step !== time)
-  const count = before + calls
-  return count <= 0 ? others : [...others, [time, count] as const].toSorted(([a], [b]) => a - b)
+  const previousCount = counts.find(([step]) => step === time)?.[1] ?? 0
+  const otherSteps = counts.filter(([step]) => step !== time)
+  const count = previousCount + calls
+  return count <= 0 ? otherSteps : [...otherSteps, [time, count] as const].toSorted(([a], [b]) => a - b)
 }

@@ -194,16 +194,16 @@ export const sharedHealth = Effect.gen(function* () {
   })
 
   const applyAll = Effect.fnUntraced(function* (subject: Subject, steps: ReadonlyArray<CarrierHealth.HealthStep>) {
-    const { health: before, record } = yield* read(subject)
+    const { health: healthBefore, record } = yield* read(subject)
     const now = yield* Clock.currentTimeMillis
     const results: Array<CarrierHealth.AfterStep> = []
-    let health = before
+    let health = healthBefore
     for (const step of steps) {
       const result = CarrierHealth.apply(health, step, now)
       health = result.health
       results.push(result)
     }
-    if (health !== before) yield* write(subject, health, record, now)
+    if (health !== healthBefore) yield* write(subject, health, record, now)
     return results.map((result) => Exit.succeed(result))
   })
 

@@ -118,8 +118,9 @@ const make = Effect.gen(function* () {
         organization_id,
         after
       })
-      for (const found of page.found.filter(isMeant)) {
-        if ((yield* apply(found.subject, { type: "reset" })).change !== null) closed.push(...(yield* statusAt(found)))
+      for (const circuit of page.found.filter(isMeant)) {
+        if ((yield* apply(circuit.subject, { type: "reset" })).change !== null)
+          closed.push(...(yield* statusAt(circuit)))
       }
       after = page.next
     } while (after !== null)
@@ -145,7 +146,7 @@ const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAd
       ...(organization_id !== undefined && { parent: organization_id })
     })
     const places = records.map(({ id }) => Connection.placeOfId(id)).filter((place) => place !== null)
-    const found = yield* Effect.forEach(
+    const pages = yield* Effect.forEach(
       places.filter((place) => carrier_id === undefined || place.carrier_id === carrier_id),
       Effect.fnUntraced(function* (place) {
         const adapter = Connection.adapterOf(adapters, place)
@@ -156,7 +157,7 @@ const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAd
       }),
       { concurrency: readAtOnce }
     )
-    return { found: found.flat(), next }
+    return { found: pages.flat(), next }
   })
 
   /** The scopes of carriers without connections. */

@@ -152,9 +152,9 @@ const attemptOf = (
   { accept = [] }: CarrierRequestOptions
 ): Effect.Effect<ReceivedResponse, Failed> => {
   const { auth, redact = [], max_bytes = defaultMaxBytes } = options
-  const sent: SentRequest.SentRequest = { ...target, purpose: "call", redact, accept }
+  const sentRequest: SentRequest.SentRequest = { ...target, purpose: "call", redact, accept }
   const send = (outgoing: HttpClientRequest.HttpClientRequest, dropToken: Failed["dropToken"]) =>
-    Effect.mapError(SentRequest.send(outgoing, sent, { max_bytes }), (error): Failed => {
+    Effect.mapError(SentRequest.send(outgoing, sentRequest, { max_bytes }), (error): Failed => {
       return { error, isSent: true, dropToken }
     })
   if (auth?.kind !== "oauth") return send(auth === undefined ? request : authorized(request, auth, connection), null)

@@ -112,15 +112,15 @@ const maxCauses = 5
 
 /** The innermost error code, such as `ECONNREFUSED`. Only words that look like codes count. */
 const codeOf = (failure: unknown): string | null => {
-  let found: string | null = null
+  let code: string | null = null
   let thrown = failure
   for (let depth = 0; depth < maxCauses && thrown instanceof Error; depth++) {
     if ("code" in thrown && typeof thrown.code === "string" && /^[A-Z][A-Z\d_]{2,63}$/.test(thrown.code)) {
-      found = thrown.code
+      code = thrown.code
     }
     thrown = HttpClientError.isHttpClientError(thrown) ? thrown.reason.cause : thrown.cause
   }
-  return found
+  return code
 }
 
 /** The error for a call that timed out. */

@@ -34,8 +34,8 @@ export const defaultMaxBytes = 1_024 * 1_024
 
 /** Finds the mistakes in an adapter's HTTP options. `fields` are the names of its connection fields. */
 export const faultsOf = (options: CarrierHttpOptions, fields: ReadonlyArray<string>): ReadonlyArray<BrokenRule> => {
-  const wrong = findWrongTypes(options)
-  if (wrong.length > 0) return wrong
+  const wrongTypes = findWrongTypes(options)
+  if (wrongTypes.length > 0) return wrongTypes
   const { auth, max_bytes = defaultMaxBytes } = options
   const isBound = Number.isSafeInteger(max_bytes) && max_bytes > 0
   return [

@@ -91,8 +91,8 @@ const formEncoded = (text: string): string => new URLSearchParams([["", text]]).
 const ask = Effect.fnUntraced(function* (grant: Grant): Effect.fn.Return<Token, CarrierHttpError> {
   const { host, pathname } = new URL(grant.token_url)
   const target: Target = { method: "POST", path: pathname, host }
-  const sent: SentRequest.SentRequest = { ...target, purpose: "token", redact: [], accept: [] }
-  const received = yield* SentRequest.send(requestOf(grant), sent, { max_bytes: maxBytes }).pipe(
+  const request: SentRequest.SentRequest = { ...target, purpose: "token", redact: [], accept: [] }
+  const received = yield* SentRequest.send(requestOf(grant), request, { max_bytes: maxBytes }).pipe(
     CallTime.limited({ millis: limitMs }, () => timedOut(target, limitMs))
   )
   const { access_token, expires_in = null } = yield* new FailingAnswer(received).json(TokenAnswer)

@@ -108,7 +108,7 @@ const hasFields = (element: Xml.XmlElement): boolean =>
 
 /** The fields of an element that may have any of these shapes. */
 const fieldsIn = (element: Xml.XmlElement, objects: ReadonlyArray<SchemaAST.Objects>): unknown => {
-  const known = new Map(
+  const shapesByName = new Map(
     objects.flatMap(({ propertySignatures }) =>
       propertySignatures.map(({ name }) => [String(name), fieldOf(objects, name)])
     )
@@ -116,23 +116,23 @@ const fieldsIn = (element: Xml.XmlElement, objects: ReadonlyArray<SchemaAST.Obje
   const open = objects.flatMap(({ indexSignatures }) => indexSignatures.flatMap(({ type }) => shapesOf(type)))
   const keyOf = (prefix: "" | "@", name: string): string | null => {
     const [whole, local] = [prefix + name, prefix + Xml.localName(name)]
-    return known.has(whole) ? whole : known.has(local) || open.length > 0 ? local : null
+    return shapesByName.has(whole) ? whole : shapesByName.has(local) || open.length > 0 ? local : null
   }
   const values = new Map<string, unknown>()
-  for (const [name, { isOptional, shapes }] of known) {
+  for (const [name, { isOptional, shapes }] of shapesByName) {
     if (!isOptional && shapes.length > 0 && shapes.every(SchemaAST.isArrays)) values.set(name, [])
   }
   for (const [name, value] of attributesOf(element)) {
     const key = keyOf("@", name)
     if (key !== null) values.set(key, value)
   }
-  if (known.has(textField)) values.set(textField, Xml.textOf(element))
+  if (shapesByName.has(textField)) values.set(textField, Xml.textOf(element))
   for (const [key, items] of grouped(element, (name) => keyOf("", name))) {
-    const shapes = known.get(key)?.shapes ?? open
+    const shapes = shapesByName.get(key)?.shapes ?? open
     const lists = shapes.filter(SchemaAST.isArrays)
     const itemShapes = lists.length > 0 ? lists.flatMap(itemsOf) : shapes
-    const found = items.map((item) => valueIn(item, itemShapes))
-    values.set(key, lists.length > 0 || found.length > 1 ? found : found[0])
+    const itemValues = items.map((item) => valueIn(item, itemShapes))
+    values.set(key, lists.length > 0 || itemValues.length > 1 ? itemValues : itemValues[0])
   }
   return Object.fromEntries(values)
 }

@@ -79,8 +79,8 @@ type FindSecrets = (draft: Draft, connection: ConnectionValues | undefined) => S
 const findingSecrets = (recent: RecentlySent): FindSecrets => {
   const finderOf = SecretForms.remembering(maxFinders)
   return (draft, connection) => {
-    const sent = recent.remember(draft.adapter.carrier.id, draft.secretsSent())
-    return SecretForms.ofCarrier(draft.adapter, connection, sent, finderOf)
+    const sentSecrets = recent.remember(draft.adapter.carrier.id, draft.secretsSent())
+    return SecretForms.ofCarrier(draft.adapter, connection, sentSecrets, finderOf)
   }
 }
 
@@ -159,9 +159,9 @@ const makeRecent = (): RecentlySent => {
   const byCarrier = new Map<string, ReadonlyArray<string>>()
   return {
     remember: (carrierId, secrets) => {
-      const known = [...new Set([...secrets, ...(byCarrier.get(carrierId) ?? [])])]
-      byCarrier.set(carrierId, known.slice(0, maxRecent))
-      return known
+      const knownSecrets = [...new Set([...secrets, ...(byCarrier.get(carrierId) ?? [])])]
+      byCarrier.set(carrierId, knownSecrets.slice(0, maxRecent))
+      return knownSecrets
     }
   }
 }

@@ -260,8 +260,8 @@ const redact = (value: unknown, leftOut: LeftOut): unknown => {
 /** A value without secrets. A number that contains a secret becomes text. */
 const cleaned = (value: unknown, { clean }: LeftOut): unknown => {
   if (typeof value !== "string" && typeof value !== "number") return value
-  const found = clean(`${value}`)
-  return found === `${value}` ? value : found
+  const cleanText = clean(`${value}`)
+  return cleanText === `${value}` ? value : cleanText
 }
 
 const redactAt = (item: unknown, name: string, { clean, paths }: LeftOut): unknown => {

@@ -128,8 +128,8 @@ const remembered = <A, B>(
   const values = new BoundedMap<string, B>(maxEntries)
   return (from) => {
     const key = keyOf(from)
-    const known = values.get(key)
-    if (known !== undefined) return known
+    const cached = values.get(key)
+    if (cached !== undefined) return cached
     const value = compute(from)
     values.set(key, value)
     return value
@@ -211,14 +211,14 @@ const isCut = (text: string, from: number, length: number): boolean => {
 }
 
 const replaced = (text: string, spans: ReadonlyArray<Span>): string => {
-  let rest = ""
+  let redactedText = ""
   let end = 0
   for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {
     if (to <= end) continue
-    if (from > end || end === 0) rest += text.slice(end, from) + redacted
+    if (from > end || end === 0) redactedText += text.slice(end, from) + redacted
     end = to
   }
-  return rest + text.slice(end)
+  return redactedText + text.slice(end)
 }
 
 /**
@@ -343,17 +343,17 @@ const rewritten = (
   write: (match: RegExpExecArray, into: Uint8Array) => number
 ): View | null => {
   const text = decoder.decode(bytes)
-  const found = new Uint8Array(bytes.length)
+  const output = new Uint8Array(bytes.length)
   const places = new Int32Array(bytes.length + 1)
   let length = 0
   let read = 0
   const copyTo = (end: number) => {
-    found.set(bytes.subarray(read, end), length)
+    output.set(bytes.subarray(read, end), length)
     for (; read < end; read++, length++) places[length] = read
   }
   for (const match of text.matchAll(pattern)) {
     copyTo(match.index)
-    const written = write(match, found.subarray(length))
+    const written = write(match, output.subarray(length))
     places.fill(match.index, length, length + written)
     length += written
     read += match[0].length
@@ -362,7 +362,7 @@ const rewritten = (
   if (length === read) return null
   copyTo(bytes.length)
   places[length] = bytes.length
-  return { bytes: found.subarray(0, length), at: (byte) => at(places[byte] ?? bytes.length) }
+  return { bytes: output.subarray(0, length), at: (byte) => at(places[byte] ?? bytes.length) }
 }
 
 /** Writes the bytes that an escape stands for, and returns their number. */

@@ -32,8 +32,8 @@ const valueOf = (character: string): number => letters[character] ?? Number(char
 
 /** Whether the check digit of a well-formed VIN is right. It is the weighted sum of the VIN's characters modulo 11. */
 export const hasRightCheckDigit = (vin: string): boolean => {
-  const rest = weights.reduce((sum, weight, i) => sum + weight * valueOf(vin.charAt(i)), 0) % 11
-  return vin.charAt(8) === (rest === 10 ? "X" : String(rest))
+  const remainder = weights.reduce((sum, weight, i) => sum + weight * valueOf(vin.charAt(i)), 0) % 11
+  return vin.charAt(8) === (remainder === 10 ? "X" : String(remainder))
 }
 
 const yearCodes = "ABCDEFGHJKLMNPRSTVWXY123456789"

@@ -149,11 +149,11 @@ const autoCoverage = (
     "Standard coverage: $50,000 for each person, $100,000 for each accident, $50,000 for property"
   )
   const needsUninsured = (): boolean => {
-    const sent = coverage?.uninsured_motorist
-    if (sent !== undefined) return sent
+    const coverageSent = coverage?.uninsured_motorist
+    if (coverageSent !== undefined) return coverageSent
     if (level === "state_minimum") return State.get(state).uninsured_motorist_required
     if (level === "enhanced") return true
-    return assumptions.fill(sent, "coverage.uninsured_motorist", true, "With uninsured motorist coverage")
+    return assumptions.fill(coverageSent, "coverage.uninsured_motorist", true, "With uninsured motorist coverage")
   }
   return { ...coverage, level, uninsured_motorist: needsUninsured() }
 }

@@ -55,8 +55,8 @@ const checkLimits = ({ coverage, garaging_address }: DraftAuto, problems: Proble
   isAtLeast("property_damage_usd", minimum?.property_damage_usd ?? 0, tooLow)
   // One message covers both minimums, so that every value in `allowed_values` is accepted when it is sent.
   const perAccidentMinimum = Math.max(minimum?.bodily_injury_per_accident_usd ?? 0, perPerson)
-  const least = "Must be at least the state's minimum and the limit for each person."
-  isAtLeast("bodily_injury_per_accident_usd", perAccidentMinimum, least)
+  const tooLowMessage = "Must be at least the state's minimum and the limit for each person."
+  isAtLeast("bodily_injury_per_accident_usd", perAccidentMinimum, tooLowMessage)
 }
 
 /** The rules for car insurance that its JSON Schema cannot express. */

@@ -98,10 +98,10 @@ const makeApply = Effect.gen(function* () {
     const read = yield* logged(pendingAsk, ReplyRules.checkReply(pendingAsk, reply, secrets, at))
     const checked = read.kind === "pending" ? yield* logged(pendingAsk, refs.accept(pendingAsk, read)) : read
     const recorded = yield* logged(pendingAsk, recorder.end(pendingAsk.draft, AskRecords.subjectOf(pendingAsk)))
-    let known: QuoteRequest.QuoteRequest | null = pendingAsk.request
+    let requestRead: QuoteRequest.QuoteRequest | null = pendingAsk.request
     const attempt = Effect.gen(function* () {
-      const request = known ?? (yield* askRecords.request(pendingAsk.workspace_id, pendingAsk.request.id))
-      known = null
+      const request = requestRead ?? (yield* askRecords.request(pendingAsk.workspace_id, pendingAsk.request.id))
+      requestRead = null
       // If the request has been erased in the meantime, nothing is left to answer.
       const part: Partial<Part> =
         request === null ? {} : yield* applyReply({ ...pendingAsk, request }, { ...arrived, reply: checked })
@@ -160,9 +160,9 @@ const makeAsk = Effect.fnUntraced(function* ({ answeredAt, applyAndCommit, finis
     const claimed = { job, payload, pending, at: claimedAt }
     const instead = insteadOfAsking(claimed)
     if (instead !== null) return yield* carryOut(claimed, instead, claimedAt)
-    const asked = yield* logged(pending, client.ask(pending, begin(pending, claimedAt), isWanted(pending)))
-    const now = asked._tag === "replied" ? yield* answeredAt(pending, claimedAt) : claimedAt
-    yield* carryOut(claimed, afterAsking(claimed, asked, now), now)
+    const askResult = yield* logged(pending, client.ask(pending, begin(pending, claimedAt), isWanted(pending)))
+    const now = askResult._tag === "replied" ? yield* answeredAt(pending, claimedAt) : claimedAt
+    yield* carryOut(claimed, afterAsking(claimed, askResult, now), now)
   })
 })
 
@@ -346,8 +346,8 @@ const noteOf = ({ ask, candidate, draft, request }: PendingAsk, now: number) => 
   const change = draft?.circuit_change ?? null
   if (change === null) return []
   const { id: carrier_id } = candidate.adapter.carrier
-  const about = { quote_request_id: request.id, carrier_id, attempt: ask.attempt, at: now }
-  return [CircuitNote.toStored(about, change.to, change)]
+  const subject = { quote_request_id: request.id, carrier_id, attempt: ask.attempt, at: now }
+  return [CircuitNote.toStored(subject, change.to, change)]
 }
 
 /** The kind of exchange with the adapter that a job makes. */

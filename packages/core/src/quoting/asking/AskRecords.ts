@@ -83,7 +83,7 @@ const make = Effect.gen(function* () {
     if (candidate === undefined || askedAt === null || request.deadline_at === null) return null
     const opened = yield* open(workspace_id, request)
     if (opened === null) return null
-    const found: PendingAsk = {
+    const pendingAsk: PendingAsk = {
       workspace_id,
       request,
       line: opened.line,
@@ -98,7 +98,7 @@ const make = Effect.gen(function* () {
       queue: queueOf(candidate, request),
       draft: yield* recorder.begin(ask.exchange, candidate.adapter)
     }
-    return found
+    return pendingAsk
   })
 
   return { request: readRequest, carriersOf, open, askFor, isAppointed, pending }

@@ -33,22 +33,27 @@ export const make = Effect.gen(function* () {
   const read = yield* makeRead
 
   const callback = Effect.fnUntraced(function* (carrier_id: string, carrierCallback: CarrierCallback) {
-    const found = yield* read(carrier_id, carrierCallback)
-    if (found === null) return false
-    const { draft } = found
-    const { now } = yield* workspaces.moment(found.workspace_id)
-    const request = yield* askRecords.request(found.workspace_id, found.id)
+    const matched = yield* read(carrier_id, carrierCallback)
+    if (matched === null) return false
+    const { draft } = matched
+    const { now } = yield* workspaces.moment(matched.workspace_id)
+    const request = yield* askRecords.request(matched.workspace_id, matched.id)
     const pending =
       request !== null && isPending(request, carrier_id)
-        ? yield* askRecords.pending(found.workspace_id, request, { carrier_id, attempt: 1, now, exchange: "callback" })
+        ? yield* askRecords.pending(matched.workspace_id, request, {
+            carrier_id,
+            attempt: 1,
+            now,
+            exchange: "callback"
+          })
         : null
-    if (pending !== null) yield* applyAndCommit({ ...pending, draft }, { reply: found.reply, at: now }, null)
+    if (pending !== null) yield* applyAndCommit({ ...pending, draft }, { reply: matched.reply, at: now }, null)
     else {
-      yield* AskRecords.logLate(carrier_id, found.id)
+      yield* AskRecords.logLate(carrier_id, matched.id)
       if (request !== null)
         yield* recorder.endAlone(
           draft,
-          lateSubject(found.workspace_id, request, now),
+          lateSubject(matched.workspace_id, request, now),
           factsStored(request.application_id)
         )
     }
@@ -69,14 +74,16 @@ export const make = Effect.gen(function* () {
     const played = Effect.suspend(
       () => (ref === null ? null : adapter.simulation?.callback(pending.ask, ref)) ?? Effect.succeed(null)
     )
-    const sent = yield* AskRecords.logged(pending, orIfThrown(() => null)(played))
+    const carrierCallback = yield* AskRecords.logged(pending, orIfThrown(() => null)(played))
     // A simulated carrier's callback cannot be too early: it is played in this process, which already knows the
     // reference.
-    const found =
-      sent === null
+    const matched =
+      carrierCallback === null
         ? null
-        : yield* Effect.catchTag(read(adapter.carrier.id, sent), "CallbackTooEarly", () => Effect.succeed(null))
-    yield* applyAndCommit(pending, { reply: found?.reply ?? Reply.unavailable("unreadable_answer"), at: now }, job)
+        : yield* Effect.catchTag(read(adapter.carrier.id, carrierCallback), "CallbackTooEarly", () =>
+            Effect.succeed(null)
+          )
+    yield* applyAndCommit(pending, { reply: matched?.reply ?? Reply.unavailable("unreadable_answer"), at: now }, job)
   })
 
   return { callback, play }
@@ -114,8 +121,8 @@ const makeRead = Effect.gen(function* () {
       const adapter = adapters.find(({ carrier }) => carrier.id === carrierId)
       if (adapter?.callback === undefined) return null
       const draft = yield* recorder.beginCallback(adapter, carrierCallback)
-      const found = yield* Draft.during(draft)(Draft.watched(null, answerOf, readBy(adapter, carrierCallback)))
-      if (found !== null) return { ...found, draft }
+      const matched = yield* Draft.during(draft)(Draft.watched(null, answerOf, readBy(adapter, carrierCallback)))
+      if (matched !== null) return { ...matched, draft }
       // The callback's request is unknown, so its exchange is counted and reported, but not stored.
       yield* recorder.end(draft, null)
       return null

@@ -63,13 +63,13 @@ const makeRecords = Effect.gen(function* () {
     const mac = yield* seal.mac(CarrierReference.purposeOf(carrierId), ref)
     const id = EarlyCallback.idOf(carrierId, mac)
     const stored = yield* storage.get({ workspace_id: directoryWorkspace, kind: EarlyCallback.kind.name, id })
-    const before = Option.getOrNull(stored)
+    const previous = Option.getOrNull(stored)
     const now = yield* Clock.currentTimeMillis
-    const mark = before === null ? null : EarlyCallback.kind.value(before)
+    const mark = previous === null ? null : EarlyCallback.kind.value(previous)
     const decision = EarlyCallback.decide(mark, mac, now)
     if (decision === "unknown") return null
     if (decision === "mark") {
-      const writes = [EarlyCallback.toStored(carrierId, { mac, seen_at: now }, before)]
+      const writes = [EarlyCallback.toStored(carrierId, { mac, seen_at: now }, previous)]
       const marking = commit(storage, Change.make(directoryWorkspace, { writes }))
       // A concurrent write has marked this or another reference in the slot. The carrier will send the callback again.
       yield* Effect.catchTag(marking, "VersionConflict", () => Effect.void)
@@ -97,11 +97,11 @@ const make = Effect.gen(function* () {
     ref: string
   ) {
     const carrierId = candidate.adapter.carrier.id
-    const found = yield* records.load(carrierId, ref)
-    const known = found.record === null ? null : CarrierReference.kind.value(found.record)
-    if (known?.workspace_id === workspace_id && known.quote_request_id === request.id) return true
-    if (known !== null && (yield* isStillPending(carrierId, known))) return false
-    yield* records.store(found, { workspace_id, quote_request_id: request.id })
+    const loaded = yield* records.load(carrierId, ref)
+    const reference = loaded.record === null ? null : CarrierReference.kind.value(loaded.record)
+    if (reference?.workspace_id === workspace_id && reference.quote_request_id === request.id) return true
+    if (reference !== null && (yield* isStillPending(carrierId, reference))) return false
+    yield* records.store(loaded, { workspace_id, quote_request_id: request.id })
     return true
   }, retryOnConflict)
 

@@ -93,11 +93,11 @@ const makeCollection = Effect.gen(function* () {
         circuit_open: circuit !== null
       })
       const { id: carrier_id } = candidate.adapter.carrier
-      const about = { quote_request_id: request.id, carrier_id, attempt: 0, at: now }
+      const subject = { quote_request_id: request.id, carrier_id, attempt: 0, at: now }
       const notes =
         circuit === null || notAsked?.reason !== "circuit_open"
           ? []
-          : [CircuitNote.toStored(about, "kept_out", circuit)]
+          : [CircuitNote.toStored(subject, "kept_out", circuit)]
       return { candidate, notAsked, notes }
     })
     const all = yield* Effect.forEach(carriersOf(request), decide)

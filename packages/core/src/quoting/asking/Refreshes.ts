@@ -66,22 +66,22 @@ export const make = Effect.gen(function* () {
         yield* newVersion(pending, stored.value, raised(quote, Quote.offerKind.value(offer.value)), now)
       )
     }
-    const asked = yield* AskRecords.logged(pending, client.refresh(pending, offer_ref))
-    if (asked._tag === "no_room") {
-      const due = { ...pending.queue, due_at: now + asked.again_after_ms }
+    const result = yield* AskRecords.logged(pending, client.refresh(pending, offer_ref))
+    if (result._tag === "no_room") {
+      const due = { ...pending.queue, due_at: now + result.again_after_ms }
       return yield* finish(job, { jobs: [JobPayload.make("refresh_quote", { quote_id, attempt }, due)] })
     }
-    const found = asked.value
-    const refreshed = found.kind === "offer" ? { ...found.offer, reason: found.reason } : null
+    const refresh = result.value
+    const refreshed = refresh.kind === "offer" ? { ...refresh.offer, reason: refresh.reason } : null
     const secrets = recorder.secretsOf(pending.draft, pending.ask.connection)
     const checked =
       refreshed === null ? null : yield* AskRecords.logged(pending, checkRefreshed(pending, refreshed, secrets, now))
     const recorded = yield* AskRecords.logged(pending, recorder.end(pending.draft, AskRecords.subjectOf(pending)))
     const expects = recorded.length === 0 ? [] : [Start.factsStored(pending.request.application_id)]
     const end = (part: Quote.Part) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
-    if (found.kind === "withdrawn") return yield* end(withdrawal())
+    if (refresh.kind === "withdrawn") return yield* end(withdrawal())
     if (checked === null) {
-      const waitMs = pauseAfterRefresh(found, attempt)
+      const waitMs = pauseAfterRefresh(refresh, attempt)
       const due = { ...pending.queue, due_at: now + (waitMs ?? 0) }
       const jobs = waitMs === null ? [] : [JobPayload.make("refresh_quote", { quote_id, attempt: attempt + 1 }, due)]
       return yield* end({ ...Quote.emptyPart, jobs })

@@ -42,8 +42,8 @@ export const checkReply = (
   now: number
 ): Effect.Effect<CarrierReply> => {
   if (reply.kind === "pending") {
-    const lost = AnswerRules.ofPending(pendingAsk.candidate.adapter, reply)
-    return lost.length === 0 ? Effect.succeed(reply) : Effect.as(AnswerRules.log(lost), unreadable)
+    const brokenRule = AnswerRules.ofPending(pendingAsk.candidate.adapter, reply)
+    return brokenRule.length === 0 ? Effect.succeed(reply) : Effect.as(AnswerRules.log(brokenRule), unreadable)
   }
   const clean = Offer.cleanOf(secrets)
   if (reply.kind === "question") {

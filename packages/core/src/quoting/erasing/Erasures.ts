@@ -118,13 +118,13 @@ const makeWorkspaceOf = Effect.gen(function* () {
   const holderOf = Effect.fnUntraced(function* (id: string) {
     let after: WorkspaceId | null = null
     do {
-      const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, pageSize)
-      const held = yield* Effect.forEach(found, (workspaceId) => holds(workspaceId, id), {
+      const workspaceIds: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, pageSize)
+      const holdsRequest = yield* Effect.forEach(workspaceIds, (workspaceId) => holds(workspaceId, id), {
         concurrency: searchedAtOnce
       })
-      const index = held.indexOf(true)
-      if (index !== -1) return found[index] ?? null
-      after = found.at(-1) ?? null
+      const index = holdsRequest.indexOf(true)
+      if (index !== -1) return workspaceIds[index] ?? null
+      after = workspaceIds.at(-1) ?? null
     } while (after !== null)
     return null
   })

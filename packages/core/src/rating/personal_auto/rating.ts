@@ -176,27 +176,27 @@ export const personalAuto = Rating.make<PersonalAutoFacts>({
   variables: { policy: policyVariables, subject: vehicleVariables, driver: driverVariables },
   settings: [],
   riskOf: (facts, _, today) => {
-    const known = policyKnown(facts, today)
+    const policy = policyKnown(facts, today)
     const covers = autoCovers(facts)
     const subjects = subjectsOf(facts)
     return {
       state: facts.garaging_address.state,
       effective_date: facts.effective_date,
       billing_preference: facts.billing_preference,
-      policy: known,
+      policy,
       subjects: facts.vehicles.flatMap((vehicle, index) => {
         const [subject, damage] = [subjects[index], covers.vehicles[index]]
         if (subject === undefined || damage === undefined) return []
         return [
           {
             subject,
-            known: { ...known, ...vehicleKnown(vehicle, covers, damage, today) },
+            known: { ...policy, ...vehicleKnown(vehicle, covers, damage, today) },
             covers: boughtCovers(covers, damage),
             coverages: autoCoverageItems(covers, damage)
           }
         ]
       }),
-      drivers: facts.drivers.map((driver) => ({ ...known, ...driverKnown(driver, today) })),
+      drivers: facts.drivers.map((driver) => ({ ...policy, ...driverKnown(driver, today) })),
       conditions: [],
       assumptions: covers.assumptions
     }

@@ -109,9 +109,9 @@ export const pet = Rating.make<PetFacts>({
   variables: { policy: policyVariables, subject: petVariables, driver: {} },
   settings: ["accident_only_from_age", "accident_waiting_days", "illness_waiting_days"],
   riskOf: (facts, coverage, today) => {
-    const asked = facts.coverage.plan
+    const askedPlan = facts.coverage.plan
     const fromAge = coverage.accident_only_from_age ?? Number.POSITIVE_INFINITY
-    const plans = facts.pets.map((animal) => (ageOf(animal, today) >= fromAge ? "accident_only" : asked))
+    const plans = facts.pets.map((animal) => (ageOf(animal, today) >= fromAge ? "accident_only" : askedPlan))
     const known = policyKnown(facts)
     const subjects = subjectsOf(facts)
     return {
@@ -120,14 +120,14 @@ export const pet = Rating.make<PetFacts>({
       billing_preference: facts.billing_preference,
       policy: known,
       subjects: facts.pets.flatMap((animal, index) => {
-        const [subject, plan] = [subjects[index], plans[index] ?? asked]
+        const [subject, plan] = [subjects[index], plans[index] ?? askedPlan]
         if (subject === undefined) return []
         const own = petKnown(animal, plan, today)
         return [{ subject, known: { ...known, ...own }, covers, coverages: coveragesOf(facts, plan) }]
       }),
       drivers: [],
       conditions: conditionsOf(facts, coverage, plans),
-      assumptions: plans.every((plan) => plan === asked) ? [] : [replaced(fromAge)]
+      assumptions: plans.every((plan) => plan === askedPlan) ? [] : [replaced(fromAge)]
     }
   }
 })

@@ -85,14 +85,14 @@ export const renters = Rating.make<RentersFacts>({
   variables: { policy: policyVariables, subject: {}, driver: {} },
   settings: ["loss_of_use_percent"],
   riskOf: (facts, { loss_of_use_percent }: Coverage) => {
-    const known = knownOf(facts)
+    const variables = knownOf(facts)
     const coverages = coveragesOf(facts, loss_of_use_percent)
     return {
       state: facts.dwelling.address.state,
       effective_date: facts.effective_date,
       billing_preference: facts.billing_preference,
-      policy: known,
-      subjects: subjectsOf(facts).map((subject) => ({ subject, known, covers, coverages })),
+      policy: variables,
+      subjects: subjectsOf(facts).map((subject) => ({ subject, known: variables, covers, coverages })),
       drivers: [],
       conditions: [],
       assumptions: raised(facts)

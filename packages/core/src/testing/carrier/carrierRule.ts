@@ -38,15 +38,15 @@ export const rule = (stage: Stage, name: string, body: () => Effect.Effect<void,
   const effect = Effect.gen(function* () {
     const tokens = yield* Tokens.make
     const missed = stage.missing.length
-    const missing = Effect.suspend(() => {
+    const missingAnswer = Effect.suspend(() => {
       const first = stage.missing[missed]
       return first === undefined ? Effect.void : broken(first.message)
     })
     // Look at the missing requests even after a failure, because the adapter may have caught the error, or broken
     // another rule because of the error.
     const checked = Effect.matchEffect(Effect.suspend(body), {
-      onFailure: (error) => Effect.andThen(missing, Effect.fail(error)),
-      onSuccess: () => missing
+      onFailure: (error) => Effect.andThen(missingAnswer, Effect.fail(error)),
+      onSuccess: () => missingAnswer
     })
     yield* Time.withOwnTime(Effect.provideService(checked, Tokens.CarrierTokens, tokens), stage)
   })

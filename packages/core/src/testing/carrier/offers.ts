@@ -19,8 +19,8 @@ export const refreshesOffer = (refresh: NonNullable<CarrierAdapter["refresh"]>) 
     const ask = Subject.askOf(subject, "refresh")
     const offerRef = yield* offered(subject, ask)
     if (offerRef === null) return
-    const found = yield* called("refresh", () => refresh(ask, offerRef), subject.terms.attempt_timeout_ms)
-    const read = yield* expectRead(refused, AnswerRules.readRefresh(found))
+    const refreshed = yield* called("refresh", () => refresh(ask, offerRef), subject.terms.attempt_timeout_ms)
+    const read = yield* expectRead(refused, AnswerRules.readRefresh(refreshed))
     if (read.kind === "offer") yield* expectNone(refused, Subject.brokenOffer(subject, read.offer, "offer"))
   }, passing)
 

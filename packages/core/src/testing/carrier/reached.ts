@@ -23,15 +23,15 @@ export const reached = Effect.fnUntraced(function* (
   const reply = yield* asking.pipe(
     Effect.provideService(CarrierTransport, transport),
     Effect.mapError((error) => {
-      const lost = isAnswered() ? null : lostIn(list)
-      if (lost === null) return error
-      return new ContractBroken({ broken_rules: error.broken_rules, message: `${error.message} ${lost}` })
+      const lostExchange = isAnswered() ? null : lostIn(list)
+      if (lostExchange === null) return error
+      return new ContractBroken({ broken_rules: error.broken_rules, message: `${error.message} ${lostExchange}` })
     })
   )
-  const lost = lostIn(list)
-  if (lost === null || (isAnswered() && reply.kind !== "unavailable")) return reply
+  const lostExchange = lostIn(list)
+  if (lostExchange === null || (isAnswered() && reply.kind !== "unavailable")) return reply
   return yield* broken(
-    `Nothing reached the carrier, or it did not answer, so this rule was not tested. ${lost} Check the carrier's address, and whether its sandbox is up.`
+    `Nothing reached the carrier, or it did not answer, so this rule was not tested. ${lostExchange} Check the carrier's address, and whether its sandbox is up.`
   )
 })
 
@@ -40,6 +40,8 @@ export const reached = Effect.fnUntraced(function* (
  * because it may contain a fact.
  */
 const lostIn = ({ exchanges }: HttpList): string | null => {
-  const lost = exchanges.findLast(({ status }) => status === null)
-  return lost === undefined ? null : `${lost.method} at ${lost.url.host} ended without an answer: ${lost.error}.`
+  const lostExchange = exchanges.findLast(({ status }) => status === null)
+  return lostExchange === undefined
+    ? null
+    : `${lostExchange.method} at ${lostExchange.url.host} ended without an answer: ${lostExchange.error}.`
 }

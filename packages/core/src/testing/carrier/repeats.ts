@@ -12,13 +12,13 @@ import { overheard, refusing } from "./transports.ts"
 /** Asks twice with the same idempotency key. Both asks must send the key, and the carrier must give the same answer. */
 export const answersRepeat = Effect.fnUntraced(function* (subject: Subject.Subject) {
   const carrier = overheard(yield* CarrierTransport)
-  const asked = (attempt: number) => {
+  const askWith = (attempt: number) => {
     const ask = Subject.askOf(subject, "repeat", attempt)
     return Effect.provideService(passing(reached(Subject.reply(subject, ask))), CarrierTransport, carrier.transport)
   }
-  const first = yield* asked(1)
+  const first = yield* askWith(1)
   const sentOnce = carrier.requests.length
-  const second = yield* asked(2)
+  const second = yield* askWith(2)
   const { idempotency_key } = Subject.askOf(subject, "repeat")
   const asks = [carrier.requests.slice(0, sentOnce), carrier.requests.slice(sentOnce)]
   const hasKey = asks.every((requests) => requests.some((request) => request.includes(idempotency_key)))
@@ -51,8 +51,8 @@ const derivesFromKey = Effect.fnUntraced(function* (subject: Subject.Subject) {
   const ask = Subject.askOf(subject, "repeat")
   const first = yield* requestsOf(subject, ask)
   const same = yield* requestsOf(subject, ask)
-  const other = yield* requestsOf(subject, { ...ask, idempotency_key: `other-${ask.idempotency_key}` })
-  return first === same && first !== other
+  const otherRequests = yield* requestsOf(subject, { ...ask, idempotency_key: `other-${ask.idempotency_key}` })
+  return first === same && first !== otherRequests
 })
 
 const requestsOf = (subject: Subject.Subject, ask: CarrierAsk) =>

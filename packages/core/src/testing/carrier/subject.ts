@@ -83,10 +83,10 @@ export const subjectOf = Effect.fnUntraced(function* (
   if (!terms.states.includes(assumed.state)) {
     return yield* broken(`The carrier does not serve ${assumed.state}. Pass facts from one of its states for ${name}.`)
   }
-  const missing = missingOf(assumed, terms.needs)
+  const missingFacts = missingOf(assumed, terms.needs)
   yield* expectNone(
     `The facts for ${name} lack facts that the carrier needs. Add them.`,
-    missing.map((path) => ({ path, message: "Is missing." }))
+    missingFacts.map((path) => ({ path, message: "Is missing." }))
   )
   const fields = Object.keys(adapter.connection ?? {}).filter((field) => options.connection?.[field] === undefined)
   yield* expectNone(

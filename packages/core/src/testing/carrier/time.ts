@@ -58,11 +58,11 @@ export const passing = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> 
 
 const flow: Effect.Effect<never> = Effect.gen(function* () {
   const network = yield* Network
-  let before = real.currentTimeMillisUnsafe()
+  let lastReadMs = real.currentTimeMillisUnsafe()
   while (true) {
     yield* turn
     const now = real.currentTimeMillisUnsafe()
-    yield* TestClock.adjust(network.used ? now - before : lapseMs)
-    before = now
+    yield* TestClock.adjust(network.used ? now - lastReadMs : lapseMs)
+    lastReadMs = now
   }
 })

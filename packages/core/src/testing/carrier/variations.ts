@@ -80,13 +80,13 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
     const varied = places.filter(({ path }) => !identifying.has(starred(path)))
     const property = Effect.fnUntraced(function* (changes: ReadonlyArray<Change>) {
       const { transport, missing } = standIn()
-      const { subject: other } = yield* changed(subject, facts, changes)
-      const ask = Subject.askOf(other, `facts-${Hash.string(canonical(changes))}`)
-      const asked = Effect.provideService(Subject.polled(other, ask), CarrierTransport, transport)
-      yield* Effect.catch(asked, (error) => (missing.length > 0 ? Effect.void : Effect.fail(error)))
+      const { subject: otherSubject } = yield* changed(subject, facts, changes)
+      const ask = Subject.askOf(otherSubject, `facts-${Hash.string(canonical(changes))}`)
+      const polledReply = Effect.provideService(Subject.polled(otherSubject, ask), CarrierTransport, transport)
+      yield* Effect.catch(polledReply, (error) => (missing.length > 0 ? Effect.void : Effect.fail(error)))
       return true
     })
-    const found = yield* passing(
+    const reply = yield* passing(
       Arbitrary.checkEffect(changesOf(varied), property, {
         runs: draws,
         concurrency: atOnce,
@@ -95,9 +95,9 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
         // A hundred refused asks would otherwise put a hundred failures in the log.
       }).pipe(Effect.provideService(References.CurrentLoggers, new Set()))
     )
-    if (found._tag !== "Falsified" || found.failure._tag !== "PropertyError") return
-    const { changes: shrunk } = yield* changed(subject, facts, found.shrunkInput)
-    const { broken_rules, message } = found.failure.error
+    if (reply._tag !== "Falsified" || reply.failure._tag !== "PropertyError") return
+    const { changes: shrunk } = yield* changed(subject, facts, reply.shrunkInput)
+    const { broken_rules, message } = reply.failure.error
     yield* broken(`${factsOf(shrunk)} ${message.split("\n")[0]}`, broken_rules)
   })
 

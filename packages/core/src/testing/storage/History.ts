@@ -20,7 +20,9 @@ const kind = Schema.Literals([
 const status = Schema.Literals(["collecting", "complete"])
 const line = Schema.Literals(["renters", "pet"])
 /** What records and events are about; see `aboutOf` in `StorageModel.ts`. */
-const about = Schema.Array(Schema.Literals(["parity_0", "parity_1", "third_0", "third_2"])).check(Schema.isMaxLength(2))
+const aboutIds = Schema.Array(Schema.Literals(["parity_0", "parity_1", "third_0", "third_2"])).check(
+  Schema.isMaxLength(2)
+)
 
 const expects = Schema.Array(
   Schema.Struct({
@@ -93,7 +95,7 @@ const Pages = Schema.TaggedStruct("pages", {
   line: perhaps(line),
   /** The parity of `updated_at` in the newest version, which is one of the version's labels. */
   parity: perhaps(between(0, 1)),
-  about: perhaps(about),
+  about: perhaps(aboutIds),
   created_after: perhaps(moment),
   created_before: perhaps(moment),
   updated_since: perhaps(moment)
@@ -103,7 +105,7 @@ const Feed = Schema.TaggedStruct("feed", {
   workspace,
   after: between(0, 20),
   limit: between(0, 6),
-  about: perhaps(about)
+  about: perhaps(aboutIds)
 })
 
 const EraseWorkspace = Schema.TaggedStruct("erase_workspace", { workspace, expects })

@@ -61,8 +61,8 @@ export class Model {
 
   /** Why a change is refused; null if the change is accepted. */
   refusal(change: Change): Refusal | null {
-    const lost = change.finishes.find((lease) => this.held(lease) === undefined)
-    if (lost !== undefined) return { _tag: "LeaseLost", lease: lost }
+    const lostLease = change.finishes.find((lease) => this.held(lease) === undefined)
+    if (lostLease !== undefined) return { _tag: "LeaseLost", lease: lostLease }
     if (this.passesJobs(change)) return { _tag: "VersionConflict", kind: "workspace", id: change.workspace_id }
     const changed = this.changed(change.workspace_id, change.expects)
     if (changed !== null) return changed
@@ -180,9 +180,9 @@ export class Model {
       }
       case "events": {
         const { workspace_id, occurred_before, limit } = erasure
-        const own = this.events.filter((event) => event.workspace_id === workspace_id)
-        const young = own.findIndex(({ event }) => event.occurred_at >= occurred_before)
-        const gone = own.slice(0, Math.min(limit, young === -1 ? own.length : young))
+        const workspaceEvents = this.events.filter((event) => event.workspace_id === workspace_id)
+        const young = workspaceEvents.findIndex(({ event }) => event.occurred_at >= occurred_before)
+        const gone = workspaceEvents.slice(0, Math.min(limit, young === -1 ? workspaceEvents.length : young))
         this.events = this.events.filter((event) => !gone.includes(event))
         const last = gone.at(-1)
         if (last !== undefined) this.erased_through.set(workspace_id, last.number)

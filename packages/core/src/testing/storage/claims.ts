@@ -107,17 +107,17 @@ const expectInOrder = (
   const hasRoom = (job: ModelJob) => claimed.filter((other) => isOfLane(other, job)).length < roomFor(model, job, now)
   expectFirst(model, claimed, remaining.filter(hasRoom))
   for (const job of remaining) {
-    const before = claimed.filter((other) => job.job.lane !== undefined && isOfLane(other, job))
-    expectFirst(model, before, [job])
+    const claimedInLane = claimed.filter((other) => job.job.lane !== undefined && isOfLane(other, job))
+    expectFirst(model, claimedInLane, [job])
   }
 }
 
 /** Checks that within each workspace, job numbers increase in the order in which the jobs were stored. */
 const expectNumbersInOrder = (model: Model): void => {
-  for (const one of model.jobs) {
-    for (const other of model.jobs) {
-      if (one.workspace_id !== other.workspace_id || one.number === null || other.number === null) continue
-      expectSame("the order of job numbers", one.number < other.number, one.serial < other.serial)
+  for (const oneJob of model.jobs) {
+    for (const otherJob of model.jobs) {
+      if (oneJob.workspace_id !== otherJob.workspace_id || oneJob.number === null || otherJob.number === null) continue
+      expectSame("the order of job numbers", oneJob.number < otherJob.number, oneJob.serial < otherJob.serial)
     }
   }
 }

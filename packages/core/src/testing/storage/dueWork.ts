@@ -52,12 +52,12 @@ export const dueWork: ReadonlyArray<Case> = [
   rule(
     "eventually claims a job, however many jobs come due in other workspaces after it",
     Effect.fnUntraced(function* (storage) {
-      const others = Sample.range(2, 9).map(Sample.workspace)
+      const otherWorkspaces = Sample.range(2, 9).map(Sample.workspace)
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10)] }))
       let isClaimed = false
       for (let now = 20; !isClaimed; now++) {
         expectTrue("the job is claimed before 80 rounds of later jobs", now < 100)
-        for (const workspace_id of others) {
+        for (const workspace_id of otherWorkspaces) {
           yield* storage.commit(Sample.change({ workspace_id, jobs: [Sample.job(now)] }))
         }
         const { jobs } = yield* storage.claim(Sample.claimAt(now, { limit: 1 }))

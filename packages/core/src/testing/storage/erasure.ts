@@ -36,8 +36,8 @@ export const erasure: ReadonlyArray<Case> = [
         jobs: 2
       })
       for (const kind of names) {
-        const found = yield* storage.get({ workspace_id: Sample.home, kind, id: "one" })
-        expectSame(`${kind} is there`, Option.isSome(found), kinds.byName(kind).survives_reset)
+        const record = yield* storage.get({ workspace_id: Sample.home, kind, id: "one" })
+        expectSame(`${kind} is there`, Option.isSome(record), kinds.byName(kind).survives_reset)
         const there = yield* storage.get({ workspace_id: Sample.elsewhere, kind, id: "one" })
         expectSame(`${kind} is there elsewhere`, Option.isSome(there), true)
       }
@@ -55,17 +55,17 @@ export const erasure: ReadonlyArray<Case> = [
     "refuses to finish a job whose workspace was erased, even if a new job has taken its number",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.timer(20)] }))
-      const before = yield* storage.claim(Sample.claimAt(100))
+      const claimBefore = yield* storage.claim(Sample.claimAt(100))
       expectSame("jobs", (yield* storage.erase(eraseHome)).jobs, 2)
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.timer(20)] }))
-      const after = yield* storage.claim(Sample.claimAt(100))
-      expectSame("the new jobs", Sample.dueTimes(after.jobs), [10, 20])
-      for (const job of before.jobs) {
+      const claimAfter = yield* storage.claim(Sample.claimAt(100))
+      expectSame("the new jobs", Sample.dueTimes(claimAfter.jobs), [10, 20])
+      for (const job of claimBefore.jobs) {
         const outcome = Sample.change({ writes: [Sample.request(1)], finishes: [Sample.leaseOf(job)] })
         yield* expectRefusal(storage.commit(outcome), "LeaseLost")
       }
-      yield* storage.release(before.jobs.map(Sample.leaseOf))
-      for (const job of after.jobs) yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
+      yield* storage.release(claimBefore.jobs.map(Sample.leaseOf))
+      for (const job of claimAfter.jobs) yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
       expectSame("the records, because nothing was written", yield* requests(storage), [])
     })
   ),
@@ -225,12 +225,12 @@ export const erasure: ReadonlyArray<Case> = [
         const key = { workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version }
         expectSame(`version ${version}`, Option.isSome(yield* storage.get(key)), false)
       }
-      const left = (workspace_id: typeof Sample.home, kind: string) =>
+      const recordsLeft = (workspace_id: typeof Sample.home, kind: string) =>
         Effect.map(storage.page(Sample.pageOf({ workspace_id, kind })), ({ records }) => records.map(({ id }) => id))
-      expectSame("the request stays", yield* left(Sample.home, "quote_request"), [Sample.requestId(1)])
-      expectSame("other quotes stay", yield* left(Sample.home, "quote"), [Sample.quoteId(2)])
-      expectSame("other offers stay", yield* left(Sample.home, "offer"), ["offer_3"])
-      expectSame("elsewhere", (yield* left(Sample.elsewhere, "offer")).length, 3)
+      expectSame("the request stays", yield* recordsLeft(Sample.home, "quote_request"), [Sample.requestId(1)])
+      expectSame("other quotes stay", yield* recordsLeft(Sample.home, "quote"), [Sample.quoteId(2)])
+      expectSame("other offers stay", yield* recordsLeft(Sample.home, "offer"), ["offer_3"])
+      expectSame("elsewhere", (yield* recordsLeft(Sample.elsewhere, "offer")).length, 3)
     })
   ),
   rule(
@@ -267,7 +267,7 @@ export const erasure: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const events = [10, 20, 30, 15, 40].map((occurredAt, index) => Sample.event(index + 1, occurredAt))
       yield* storage.commit(Sample.change({ events }))
-      const left = Effect.map(storage.feed(Sample.feedOf()), (page) => [
+      const eventsLeft = Effect.map(storage.feed(Sample.feedOf()), (page) => [
         page.erased_through,
         ...page.events.map(({ number }) => number)
       ])
@@ -277,11 +277,11 @@ export const erasure: ReadonlyArray<Case> = [
         jobs: 0
       })
       expectSame("one", (yield* eraseEvents(storage, 30, 1)).events, 1)
-      expectSame("the events left after one erasure", yield* left, [1, 2, 3, 4, 5])
+      expectSame("the events left after one erasure", yield* eventsLeft, [1, 2, 3, 4, 5])
       expectSame("one more, up to the third", (yield* eraseEvents(storage, 30)).events, 1)
-      expectSame("after two", yield* left, [2, 3, 4, 5])
+      expectSame("after two", yield* eventsLeft, [2, 3, 4, 5])
       expectSame("the rest", (yield* eraseEvents(storage, 100)).events, 3)
-      expectSame("after all", yield* left, [5])
+      expectSame("after all", yield* eventsLeft, [5])
     })
   ),
   rule(

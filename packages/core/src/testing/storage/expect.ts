@@ -5,8 +5,9 @@ import { canonical } from "../../wire/Json.ts"
  * Dies unless both values have the same JSON text, except for the order of members. Undefined members count as absent.
  */
 export const expectSame = (subject: string, actual: unknown, expected: unknown): void => {
-  const [seen, wanted] = [canonical(actual), canonical(expected)]
-  if (seen !== wanted) throw new Error(`${subject}: expected ${shorten(wanted)}, but got ${shorten(seen)}`)
+  const [actualText, expectedText] = [canonical(actual), canonical(expected)]
+  if (actualText !== expectedText)
+    throw new Error(`${subject}: expected ${shorten(expectedText)}, but got ${shorten(actualText)}`)
 }
 
 /** Dies unless the error has these fields. Its message can be any text. */

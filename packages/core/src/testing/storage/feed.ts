@@ -23,14 +23,14 @@ const write = Effect.fnUntraced(function* (storage: StorageService, writer: numb
 
 /** Reads the feed from its beginning, as a caller would, until it has seen all events. */
 const follow = Effect.fnUntraced(function* (storage: StorageService, limit: number) {
-  const seen: Array<StoredEvent> = []
-  for (let round = 0; seen.length < total; round++) {
+  const seenEvents: Array<StoredEvent> = []
+  for (let round = 0; seenEvents.length < total; round++) {
     expectTrue("a reader that follows the feed sees all of it", round < 100_000)
-    const { events } = yield* storage.feed(Sample.feedOf({ after: seen.at(-1)?.number ?? 0, limit }))
-    seen.push(...events)
+    const { events } = yield* storage.feed(Sample.feedOf({ after: seenEvents.at(-1)?.number ?? 0, limit }))
+    seenEvents.push(...events)
     yield* Effect.yieldNow
   }
-  return seen
+  return seenEvents
 })
 
 /** Cases for the order of the feed. */
@@ -105,8 +105,8 @@ export const feed: ReadonlyArray<Case> = [
       expectSame("after the end", yield* read({ about: ["r"], after: 9 }), [9])
       expectSame("how far a search with limit 0 reaches", yield* read({ about: ["r"], limit: 0 }), [8])
       expectSame("how far a page with limit 0 reaches", yield* read({ limit: 0 }), [8])
-      const found = yield* storage.feed(Sample.feedOf({ about: ["p"] }))
-      expectSame("the event as written", found.events, [{ ...Sample.event(6, 1_005, ["p", "r"]), number: 6 }])
+      const page = yield* storage.feed(Sample.feedOf({ about: ["p"] }))
+      expectSame("the event as written", page.events, [{ ...Sample.event(6, 1_005, ["p", "r"]), number: 6 }])
     })
   ),
   rule(
@@ -154,12 +154,12 @@ export const feed: ReadonlyArray<Case> = [
         discard: true
       })
       const [feeds] = yield* Effect.all([readers, all], { concurrency: "unbounded" })
-      for (const seen of feeds) {
-        expectSame("the numbers", numbers(seen), Sample.range(1, total))
-        expectSame("the feed", seen, feeds[0])
+      for (const seenEvents of feeds) {
+        expectSame("the numbers", numbers(seenEvents), Sample.range(1, total))
+        expectSame("the feed", seenEvents, feeds[0])
         expectTrue(
           "a change's events are adjacent and in order",
-          seen.every(({ id, body }, place) => id.endsWith("b") || seen[place + 1]?.body === body)
+          seenEvents.every(({ id, body }, place) => id.endsWith("b") || seenEvents[place + 1]?.body === body)
         )
       }
     })

@@ -51,8 +51,8 @@ export const lanes: ReadonlyArray<Case> = [
           jobs.map(({ due_at }) => due_at)
         )
       expectSame("an empty lane", yield* listed(), [])
-      const others = [inLane(5, "other"), Sample.job(6), Sample.timer(7)]
-      yield* storage.commit(Sample.change({ jobs: [...[40, 10, 30, 20].map((dueAt) => inLane(dueAt)), ...others] }))
+      const otherJobs = [inLane(5, "other"), Sample.job(6), Sample.timer(7)]
+      yield* storage.commit(Sample.change({ jobs: [...[40, 10, 30, 20].map((dueAt) => inLane(dueAt)), ...otherJobs] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [inLane(1)] }))
       expectSame("the lane's jobs", yield* listed(), [10, 20, 30, 40])
       const ofAll = (limit: number) =>
@@ -298,7 +298,7 @@ export const lanes: ReadonlyArray<Case> = [
       const jobs = [10, 20, 30].map((dueAt) => inLane(dueAt, "narrow", 1))
       yield* storage.commit(Sample.change({ jobs: [...jobs, urgent(10)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs }))
-      const before = yield* claimed(storage, 100)
+      const claimedBefore = yield* claimed(storage, 100)
       const erased = yield* storage.erase({ what: "workspace", workspace_id: Sample.home })
       expectSame("the counts", erased, { records: {}, events: 0, jobs: 4 })
       expectSame("a claim after the erasure", yield* storage.claim(Sample.claimAt(100)), {
@@ -307,7 +307,9 @@ export const lanes: ReadonlyArray<Case> = [
         busy: false
       })
       yield* storage.commit(Sample.change({ jobs }))
-      yield* storage.release(before.filter(({ workspace_id }) => workspace_id === Sample.home).map(Sample.leaseOf))
+      yield* storage.release(
+        claimedBefore.filter(({ workspace_id }) => workspace_id === Sample.home).map(Sample.leaseOf)
+      )
       expectSame("one of the new jobs", Sample.dueTimes(yield* claimed(storage, 100)), [10])
       expectSame("no other", yield* claimed(storage, 100), [])
     })
@@ -322,13 +324,13 @@ export const lanes: ReadonlyArray<Case> = [
       )
       const done: Array<number> = []
       let leased = 0
-      let most = 0
+      let maxLeased = 0
       const host = Effect.gen(function* () {
         for (let round = 0; done.length < count; round++) {
           expectTrue("all jobs are finished in time", round < 10_000)
           const jobs = yield* claimed(storage, 100, 2)
           leased += jobs.length
-          most = Math.max(most, leased)
+          maxLeased = Math.max(maxLeased, leased)
           for (const job of jobs) {
             yield* Effect.yieldNow
             done.push(job.due_at)
@@ -341,7 +343,7 @@ export const lanes: ReadonlyArray<Case> = [
       })
       yield* Effect.forEach(Sample.range(1, 8), () => host, { concurrency: "unbounded" })
       expectSame("how many jobs were finished", new Set(done).size, count)
-      expectTrue(`no more than ${limit} at once, but ${most} were`, most <= limit)
+      expectTrue(`no more than ${limit} at once, but ${maxLeased} were`, maxLeased <= limit)
     })
   )
 ]

@@ -63,20 +63,20 @@ export const leases: ReadonlyArray<Case> = [
   rule(
     "refuses a change that finishes a job leased to another claimer, and writes nothing",
     Effect.fnUntraced(function* (storage) {
-      const lost = yield* claimOne(storage)
-      const held = yield* claimAgain(storage, 2_000)
+      const lostLease = yield* claimOne(storage)
+      const heldLease = yield* claimAgain(storage, 2_000)
       const outcome = Sample.change({
         writes: [Sample.request(1)],
         events: [Sample.event(1)],
         jobs: [Sample.job(1)],
-        finishes: [Sample.leaseOf(lost)]
+        finishes: [Sample.leaseOf(lostLease)]
       })
       const error = yield* expectRefusal(storage.commit(outcome), "LeaseLost")
-      expectError(error, { _tag: "LeaseLost", lease: Sample.leaseOf(lost) })
+      expectError(error, { _tag: "LeaseLost", lease: Sample.leaseOf(lostLease) })
       expectSame("the records", (yield* storage.page(Sample.pageOf())).records, [])
       expectSame("the events", (yield* storage.feed(Sample.feedOf())).events, [])
       expectSame("due work", (yield* storage.claim(Sample.claimAt(2_000))).jobs, [])
-      yield* finish(storage, held)
+      yield* finish(storage, heldLease)
     })
   ),
   rule(
@@ -141,7 +141,7 @@ export const leases: ReadonlyArray<Case> = [
   rule(
     "refuses a whole change because of one lost lease, names that lease, and keeps the other leases",
     Effect.fnUntraced(function* (storage) {
-      const lost = yield* claimOne(storage)
+      const lostLease = yield* claimOne(storage)
       const again = yield* claimAgain(storage, 1_010)
       yield* storage.commit(Sample.change({ jobs: [Sample.job(20), Sample.job(21)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(30))
@@ -149,8 +149,8 @@ export const leases: ReadonlyArray<Case> = [
       if (first === undefined || second === undefined) throw new Error("expected two jobs")
       const outcome = (...finishes: ReadonlyArray<Lease>) =>
         storage.commit(Sample.change({ writes: [Sample.request(1)], jobs: [Sample.job(40)], finishes }))
-      const error = yield* expectRefusal(outcome(first, Sample.leaseOf(lost), second), "LeaseLost")
-      expectError(error, { _tag: "LeaseLost", lease: Sample.leaseOf(lost) })
+      const error = yield* expectRefusal(outcome(first, Sample.leaseOf(lostLease), second), "LeaseLost")
+      expectError(error, { _tag: "LeaseLost", lease: Sample.leaseOf(lostLease) })
       expectSame("the records", (yield* storage.page(Sample.pageOf())).records, [])
       expectSame("due work", (yield* storage.claim(Sample.claimAt(50))).jobs, [])
       yield* outcome(first, Sample.leaseOf(again), second)
@@ -199,14 +199,18 @@ export const leases: ReadonlyArray<Case> = [
   rule(
     "ignores lost leases when releasing",
     Effect.fnUntraced(function* (storage) {
-      const lost = yield* claimOne(storage)
-      const held = yield* claimAgain(storage, 1_010)
+      const lostLease = yield* claimOne(storage)
+      const heldLease = yield* claimAgain(storage, 1_010)
       yield* storage.commit(Sample.change({ jobs: [Sample.job(20)] }))
-      const other = yield* claimAgain(storage, 1_020)
-      yield* storage.release([Sample.leaseOf(lost), { ...held, number: other.number + 1 }, Sample.leaseOf(other)])
-      expectSame("due work", (yield* storage.claim(Sample.claimAt(1_020))).jobs, [{ ...other, lease: 2 }])
-      yield* finish(storage, held)
-      yield* storage.release([Sample.leaseOf(held)])
+      const otherClaim = yield* claimAgain(storage, 1_020)
+      yield* storage.release([
+        Sample.leaseOf(lostLease),
+        { ...heldLease, number: otherClaim.number + 1 },
+        Sample.leaseOf(otherClaim)
+      ])
+      expectSame("due work", (yield* storage.claim(Sample.claimAt(1_020))).jobs, [{ ...otherClaim, lease: 2 }])
+      yield* finish(storage, heldLease)
+      yield* storage.release([Sample.leaseOf(heldLease)])
       expectSame("a claim after the job was finished", (yield* storage.claim(Sample.claimAt(1_030))).jobs, [])
     })
   ),

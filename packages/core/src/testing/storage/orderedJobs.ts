@@ -28,14 +28,14 @@ export const orderedJobs: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(30, "d"), Sample.timer(20, "b")] }))
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(20, "c"), Sample.timer(10, "a")] }))
-      const seen: Array<string> = []
+      const seenJobs: Array<string> = []
       for (let round = 0; round < 4; round++) {
         const [job] = (yield* storage.claim(Sample.claimAt(100, { limit: 1 }))).jobs
         if (job === undefined) throw new Error("expected a job")
-        seen.push(job.payload)
+        seenJobs.push(job.payload)
         yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
       }
-      expectSame("the order", seen, ["a", "b", "c", "d"])
+      expectSame("the order", seenJobs, ["a", "b", "c", "d"])
     })
   ),
   rule(
@@ -114,8 +114,8 @@ export const orderedJobs: ReadonlyArray<Case> = [
     "reports that an ordered job behind a leased job is due when that lease expires, or later",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.timer(20), Sample.timer(9_000)] }))
-      const own = yield* storage.claim(Sample.claimAt(100))
-      expectSame("next_due_at behind this claim's lease", own.next_due_at, 1_100)
+      const claim = yield* storage.claim(Sample.claimAt(100))
+      expectSame("next_due_at behind this claim's lease", claim.next_due_at, 1_100)
       expectSame(
         "next_due_at behind another claim's lease",
         (yield* storage.claim(Sample.claimAt(500))).next_due_at,
@@ -170,8 +170,8 @@ export const orderedJobs: ReadonlyArray<Case> = [
       ])
       expectSame("its events", (yield* storage.feed(Sample.feedOf())).events.length, 0)
       yield* storage.commit({ ...passing, none_due_before: 20 })
-      const left = yield* storage.claim(Sample.claimAt(0, { workspace_id: Sample.home, ahead_ms: 30 }))
-      expectSame("what is left", Sample.dueTimes(left.jobs), [20, 30])
+      const remaining = yield* storage.claim(Sample.claimAt(0, { workspace_id: Sample.home, ahead_ms: 30 }))
+      expectSame("what is left", Sample.dueTimes(remaining.jobs), [20, 30])
       yield* storage.commit(Sample.change({ none_due_before: 20 }))
       expectSame(
         "the refusal without a job of its own",

@@ -11,16 +11,16 @@ const requests = (...places: ReadonlyArray<number>) => places.map(Sample.request
 
 /** Reads a list to its end, and returns its pages. */
 const pages = Effect.fnUntraced(function* (storage: StorageService, parts: Partial<RecordQuery>) {
-  const found: Array<ReadonlyArray<string>> = []
+  const idsOfPages: Array<ReadonlyArray<string>> = []
   let after: string | null = null
   do {
     const page: { readonly records: ReadonlyArray<{ readonly id: string }>; readonly next: string | null } =
       yield* storage.page(Sample.pageOf({ ...parts, after }))
-    found.push(page.records.map(({ id }) => id))
-    expectTrue("a list ends", found.length < 1_000)
+    idsOfPages.push(page.records.map(({ id }) => id))
+    expectTrue("a list ends", idsOfPages.length < 1_000)
     after = page.next
   } while (after !== null)
-  return found
+  return idsOfPages
 })
 
 /** Cases for lists of records. */
@@ -165,10 +165,10 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
         requests(1, 3, 6)
       )
       expectSame("with another filter", yield* ids(storage, { about: ["r"], status: "complete" }), requests(4))
-      const [found] = (yield* storage.page(Sample.pageOf({ about: ["p"] }))).records
+      const [record] = (yield* storage.page(Sample.pageOf({ about: ["p"] }))).records
       expectSame(
         "the record as written",
-        found,
+        record,
         Sample.request(4, { version: 2, about: ["r", "p"], status: "complete" })
       )
     })
@@ -213,12 +213,12 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
       const cut = yield* storage.page(Sample.pageOf({ status: "complete", limit: 5 }))
       expectSame("the page that is cut short", cut.records, [])
       expectTrue("it has a next page", cut.next !== null)
-      const others = yield* storage.page(Sample.pageOf({ about: ["rare"], limit: 5 }))
-      expectSame("what it is about is found without a scan", [others.records, others.next], [[rare], null])
-      const rest = yield* pages(storage, { status: "complete", limit: 5 })
-      expectSame("the whole list", rest.flat(), [rare.id])
-      const other = yield* pages(storage, { status: "collecting", limit: 4_000 })
-      expectSame("how many others", other.flat().length, count - 1)
+      const otherPage = yield* storage.page(Sample.pageOf({ about: ["rare"], limit: 5 }))
+      expectSame("what it is about is found without a scan", [otherPage.records, otherPage.next], [[rare], null])
+      const remaining = yield* pages(storage, { status: "complete", limit: 5 })
+      expectSame("the whole list", remaining.flat(), [rare.id])
+      const otherPages = yield* pages(storage, { status: "collecting", limit: 4_000 })
+      expectSame("how many others", otherPages.flat().length, count - 1)
     })
   )
 ]

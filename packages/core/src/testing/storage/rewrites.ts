@@ -29,17 +29,17 @@ export const rewrites: ReadonlyArray<Case> = [
       for (const version of [1, 2, 3]) yield* write(storage, 1, version)
       yield* write(storage, 2, 1)
       const key = { workspace_id: Sample.home, ...quoteVersion(1, 3) }
-      const before = Option.getOrThrow(yield* storage.get(key))
-      const sent = [rewriting(1, 1, '"1.1"'), rewriting(1, 3, '"1.3"')]
-      expectSame("how many bodies were replaced", yield* storage.rewrite(Sample.home, sent), 2)
+      const recordBefore = Option.getOrThrow(yield* storage.get(key))
+      const batch = [rewriting(1, 1, '"1.1"'), rewriting(1, 3, '"1.3"')]
+      expectSame("how many bodies were replaced", yield* storage.rewrite(Sample.home, batch), 2)
       expectSame("the bodies", yield* Effect.forEach([1, 2, 3], (version) => bodyOf(storage, 1, version)), [
         '"again 1.1"',
         '"1.2"',
         '"again 1.3"'
       ])
       expectSame("another record", yield* bodyOf(storage, 2, 1), '"2.1"')
-      const after = Option.getOrThrow(yield* storage.get(key))
-      expectSame("the record's other fields", { ...after, body: "" }, { ...before, body: "" })
+      const recordAfter = Option.getOrThrow(yield* storage.get(key))
+      expectSame("the record's other fields", { ...recordAfter, body: "" }, { ...recordBefore, body: "" })
       const page = yield* storage.page(Sample.pageOf({ kind: "quote", parent: Sample.requestId(1) }))
       expectSame(
         "the list of the record",
@@ -54,13 +54,13 @@ export const rewrites: ReadonlyArray<Case> = [
     "replaces a body only if it still equals the body that was read, and creates no version, event or workspace",
     Effect.fnUntraced(function* (storage) {
       for (const version of [1, 2]) yield* write(storage, 1, version)
-      const sent = [
+      const batch = [
         rewriting(1, 1, '"1.2"'),
         rewriting(1, 2, '"other"'),
         rewriting(1, 3, '"1.3"'),
         rewriting(9, 1, '"9.1"')
       ]
-      expectSame("how many bodies were replaced", yield* storage.rewrite(Sample.home, sent), 0)
+      expectSame("how many bodies were replaced", yield* storage.rewrite(Sample.home, batch), 0)
       expectSame("elsewhere", yield* storage.rewrite(Sample.elsewhere, [rewriting(1, 2, '"1.2"')]), 0)
       expectSame("none", yield* storage.rewrite(Sample.home, []), 0)
       expectSame("the bodies", yield* Effect.forEach([1, 2, 3], (version) => bodyOf(storage, 1, version)), [
@@ -80,17 +80,17 @@ export const rewrites: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const places = Sample.range(1, 20)
       for (const place of places) yield* write(storage, place, 1)
-      const sent = places.map((place) => rewriting(place, 1, `"${place}.1"`))
+      const batch = places.map((place) => rewriting(place, 1, `"${place}.1"`))
       yield* Effect.all(
         [
-          ...sent.map((rewrite) => storage.rewrite(Sample.home, [rewrite])),
-          storage.rewrite(Sample.home, sent),
+          ...batch.map((rewrite) => storage.rewrite(Sample.home, [rewrite])),
+          storage.rewrite(Sample.home, batch),
           ...places.map((place) => write(storage, place, 2))
         ],
         { concurrency: "unbounded", discard: true }
       )
       // The rewrite may have missed a version that became an older version in the meantime. The next attempt finds it.
-      yield* storage.rewrite(Sample.home, sent)
+      yield* storage.rewrite(Sample.home, batch)
       for (const place of places) {
         expectSame(`version 1 of ${place}`, yield* bodyOf(storage, place, 1), `"again ${place}.1"`)
         expectSame(`version 2 of ${place}`, yield* bodyOf(storage, place, 2), `"${place}.2"`)

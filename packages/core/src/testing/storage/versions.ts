@@ -15,7 +15,7 @@ const read = (storage: StorageService, id: string, version?: number) =>
     Option.getOrNull
   )
 
-const seen = (place: number, version: number): Change.Expectation => ({
+const expectation = (place: number, version: number): Change.Expectation => ({
   kind: "quote_request",
   id: Sample.requestId(place),
   version
@@ -118,15 +118,15 @@ export const versions: ReadonlyArray<Case> = [
       const resting = (version: number, event: number) =>
         storage.commit(
           Sample.change({
-            expects: [seen(1, version)],
+            expects: [expectation(1, version)],
             writes: [Sample.request(10 + event)],
             events: [Sample.event(event)]
           })
         )
       for (const version of [0, 1, 2]) {
-        for (const other of [0, 1, 2, 3]) {
-          if (other === version) continue
-          const error = yield* expectRefusal(resting(other, 9), "VersionConflict")
+        for (const otherVersion of [0, 1, 2, 3]) {
+          if (otherVersion === version) continue
+          const error = yield* expectRefusal(resting(otherVersion, 9), "VersionConflict")
           expectError(error, { _tag: "VersionConflict", kind: "quote_request", id: Sample.requestId(1) })
         }
         yield* resting(version, version)
@@ -146,8 +146,8 @@ export const versions: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, writes: [Sample.request(1)] }))
       yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { id: Sample.requestId(1) })] }))
-      yield* storage.commit(Sample.change({ expects: [seen(1, 0)], events: [Sample.event(1)] }))
-      yield* expectRefusal(storage.commit(Sample.change({ expects: [seen(1, 1)] })), "VersionConflict")
+      yield* storage.commit(Sample.change({ expects: [expectation(1, 0)], events: [Sample.event(1)] }))
+      yield* expectRefusal(storage.commit(Sample.change({ expects: [expectation(1, 1)] })), "VersionConflict")
     })
   ),
   rule(
@@ -156,7 +156,7 @@ export const versions: ReadonlyArray<Case> = [
       const step = (startVersion: number) =>
         storage.commit(
           Sample.change({
-            expects: [seen(1, startVersion)],
+            expects: [expectation(1, startVersion)],
             writes: [Sample.request(1, { version: startVersion + 1 })]
           })
         )
@@ -171,7 +171,7 @@ export const versions: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const lease = { workspace_id: Sample.home, number: 1, lease: 1 }
       const change = Sample.change({
-        expects: [seen(1, 0), seen(3, 1), seen(2, 1)],
+        expects: [expectation(1, 0), expectation(3, 1), expectation(2, 1)],
         writes: [Sample.request(4, { version: 2 })]
       })
       yield* expectRefusal(storage.commit({ ...change, finishes: [lease] }), "LeaseLost")
@@ -191,7 +191,7 @@ export const versions: ReadonlyArray<Case> = [
             .commit(
               Sample.change({
                 workspace_id: writer % 4 === 3 ? Sample.elsewhere : Sample.home,
-                expects: [seen(1, 1), seen(place(writer % 2), writer % 2)],
+                expects: [expectation(1, 1), expectation(place(writer % 2), writer % 2)],
                 events: [Sample.event(writer)]
               })
             )
@@ -215,7 +215,7 @@ export const versions: ReadonlyArray<Case> = [
     "stores only one of two concurrent changes that each expect a record that the other writes",
     Effect.fnUntraced(function* (storage) {
       const crossed = (from: number, to: number) =>
-        storage.commit(Sample.change({ expects: [seen(from, 0)], writes: [Sample.request(to)] })).pipe(
+        storage.commit(Sample.change({ expects: [expectation(from, 0)], writes: [Sample.request(to)] })).pipe(
           Effect.as(1),
           Effect.catchTag("VersionConflict", () => Effect.succeed(0))
         )
@@ -232,12 +232,14 @@ export const versions: ReadonlyArray<Case> = [
       for (const version of Sample.range(0, 9)) {
         const change = { writes: [Sample.request(1, { version: version + 1 })], events: [Sample.event(1, 1)] }
         const written = storage.commit(Sample.change(change))
-        const resting = storage.commit(Sample.change({ expects: [seen(1, version)], events: [Sample.event(1, 2)] }))
+        const resting = storage.commit(
+          Sample.change({ expects: [expectation(1, version)], events: [Sample.event(1, 2)] })
+        )
         const refused = Effect.catchTag(resting, "VersionConflict", () => Effect.void)
-        const { events: before } = yield* storage.feed(Sample.feedOf())
+        const { events: eventsBefore } = yield* storage.feed(Sample.feedOf())
         yield* Effect.all([refused, written, refused], { concurrency: "unbounded" })
         const { events } = yield* storage.feed(Sample.feedOf())
-        const last = events.slice(before.length).map(({ occurred_at }) => occurred_at)
+        const last = events.slice(eventsBefore.length).map(({ occurred_at }) => occurred_at)
         expectSame("the order of the events", last.at(-1), 1)
       }
     })
@@ -252,17 +254,17 @@ export const versions: ReadonlyArray<Case> = [
           storage.commit(Sample.change({ writes: [Sample.request(1, { version: version + 1 })] })),
           Effect.sync(() => order.push("written"))
         )
-        const rest = Effect.suspend(() => {
+        const nextStep = Effect.suspend(() => {
           const isOver = order.includes("written")
-          return storage.commit(Sample.change({ expects: [seen(1, version)], events: [Sample.event(1)] })).pipe(
+          return storage.commit(Sample.change({ expects: [expectation(1, version)], events: [Sample.event(1)] })).pipe(
             Effect.as("stored"),
             Effect.catchTag("VersionConflict", () => Effect.succeed("refused")),
             Effect.map((outcome) => !(isOver && outcome === "stored"))
           )
         })
-        const rests = Effect.forEach(Sample.range(1, 5), () => rest)
+        const rests = Effect.forEach(Sample.range(1, 5), () => nextStep)
         const [, first, second] = yield* Effect.all([write, rests, rests], { concurrency: "unbounded" })
-        const last = yield* rest
+        const last = yield* nextStep
         expectSame("rests before and after the write", [...first, ...second, last].includes(false), false)
       }
     })
@@ -286,8 +288,8 @@ export const versions: ReadonlyArray<Case> = [
         yield* storage.commit(Sample.change({ writes }))
       }
       for (const version of [1, 2, 3]) {
-        const found = yield* storage.get({ workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version })
-        expectSame(`quote version ${version}`, Option.getOrNull(found), Sample.quote(1, 1, { version }))
+        const record = yield* storage.get({ workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version })
+        expectSame(`quote version ${version}`, Option.getOrNull(record), Sample.quote(1, 1, { version }))
       }
       const absent = yield* storage.get({ workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version: 4 })
       expectSame("a version that is not written yet", Option.getOrNull(absent), null)

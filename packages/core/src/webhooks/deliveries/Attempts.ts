@@ -59,10 +59,10 @@ export const make = Effect.gen(function* () {
     }
     const moved = trigger === "scheduled" ? Delivery.movedJob(job, delivery, subscription, now) : null
     if (moved !== null) return yield* storage.commit(Change.make(workspace_id, { jobs: [moved], finishes: [job] }))
-    const sent = yield* send(due, at)
-    if (sent.failure === "busy") return yield* retryOnConflict(postpone(due, at + sent.duration_ms))
-    yield* Metric.update(isConfirmed(sent) ? confirmedAttempts : failedAttempts, 1)
-    const outcome = outcomeOf(sent, at, trigger)
+    const sendOutcome = yield* send(due, at)
+    if (sendOutcome.failure === "busy") return yield* retryOnConflict(postpone(due, at + sendOutcome.duration_ms))
+    yield* Metric.update(isConfirmed(sendOutcome) ? confirmedAttempts : failedAttempts, 1)
+    const outcome = outcomeOf(sendOutcome, at, trigger)
     yield* write({ job, schedule_step, delivery, subscription_id: subscription.id, outcome, now })
   })
 
@@ -137,8 +137,8 @@ const readingSubscriptions = (storage: StorageService) => {
         newest = claim
         shared = new Map()
       }
-      const known = shared.get(id)
-      if (known !== undefined) return Effect.succeed(known)
+      const sharedRead = shared.get(id)
+      if (sharedRead !== undefined) return Effect.succeed(sharedRead)
       const reads = shared
       return Effect.map(begin(workspaceId, id), (reading) => {
         reads.set(id, reading)
@@ -183,13 +183,15 @@ const openingKeys = (seal: Seal["Service"]) => {
 
   return (workspaceId: WorkspaceId, subscription: Endpoint.KeptSubscription, now: number) => {
     const secrets = Endpoint.validSecrets(subscription, now)
-    const known = secrets.flatMap(({ sealed }) => {
-      const found = opened.get(sealed)
+    const openedKeys = secrets.flatMap(({ sealed }) => {
+      const openedSecret = opened.get(sealed)
       // A secret is valid only for the subscription for which it was sealed.
-      return found?.subscription_id === subscription.id && found.workspace_id === workspaceId ? [found.key] : []
+      return openedSecret?.subscription_id === subscription.id && openedSecret.workspace_id === workspaceId
+        ? [openedSecret.key]
+        : []
     })
-    const areKnown = known.length > 0 && known.length === secrets.length
-    return areKnown ? Effect.succeed(known) : open(workspaceId, subscription.id, secrets)
+    const areKnown = openedKeys.length > 0 && openedKeys.length === secrets.length
+    return areKnown ? Effect.succeed(openedKeys) : open(workspaceId, subscription.id, secrets)
   }
 }
 
@@ -211,8 +213,8 @@ const makeSend = Effect.gen(function* () {
       ...Signature.headersOf({ id, timestamp, signature, prefix })
     }
     const slot = yield* Slot
-    const sent = sender.send({ url: subscription.url, headers, body: payload })
-    return yield* slot.yieldDuring(sender.keeps_deadlines === true ? sent : inTime(sent))
+    const sending = sender.send({ url: subscription.url, headers, body: payload })
+    return yield* slot.yieldDuring(sender.keeps_deadlines === true ? sending : inTime(sending))
   })
 })
 
@@ -294,8 +296,8 @@ export const makeWriter = Effect.fnUntraced(function* (
   /** Reads the delivery again, and applies the result to it. */
   const reloadAndCommit = Effect.fnUntraced(function* (result: AttemptResult) {
     const { job, subscription_id, delivery } = result
-    const found = yield* loadDelivery(storage, job.workspace_id, subscription_id, delivery.event_id)
-    if (found !== null) return yield* commit([{ ...result, delivery: found }])
+    const storedDelivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, delivery.event_id)
+    if (storedDelivery !== null) return yield* commit([{ ...result, delivery: storedDelivery }])
     // A reset has erased the delivery, so there is nothing to record the result in.
     yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
   })
@@ -374,16 +376,16 @@ const makeCommit = (storage: StorageService) => {
     if (first === undefined) return
     const name = endpointKeyOf(first)
     const last = cache.get(name)
-    const before = last?.isAlone === true ? last.endpoint : yield* loadEndpoint(first)
+    const storedEndpoint = last?.isAlone === true ? last.endpoint : yield* loadEndpoint(first)
     const { workspace_id } = first.job
     const finishes = results.map(({ job }) => job)
-    if (before === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))
-    const { endpoint, writes, jobs } = Endpoint.applyAttempts(before, results)
-    const { id, version } = before.subscription
+    if (storedEndpoint === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))
+    const { endpoint, writes, jobs } = Endpoint.applyAttempts(storedEndpoint, results)
+    const { id, version } = storedEndpoint.subscription
     const expects = [{ kind: Endpoint.subscriptionKind.name, id, version }]
     const change = Change.make(workspace_id, { writes, expects, jobs, finishes })
     yield* Effect.onError(storage.commit(change), () => Effect.sync(() => cache.delete(name)))
     if (endpoint.subscription.environment === "sandbox") return
-    cache.set(name, { endpoint, isAlone: before.health.version === last?.endpoint.health.version })
+    cache.set(name, { endpoint, isAlone: storedEndpoint.health.version === last?.endpoint.health.version })
   })
 }

@@ -33,8 +33,8 @@ export const make = Effect.gen(function* () {
 
   const list = Effect.fnUntraced(function* (call: Call, input: DeliveriesInput) {
     const workspace_id = call.caller.workspace_id
-    const { id: sent, limit = defaultLimit, cursor, ...filters } = input
-    const { id } = yield* findSubscription(storage, workspace_id, sent)
+    const { id: subscriptionId, limit = defaultLimit, cursor, ...filters } = input
+    const { id } = yield* findSubscription(storage, workspace_id, subscriptionId)
     const scope = { list: `deliveries ${id}`, workspace_id, filters }
     const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
     const page = yield* storage.page({

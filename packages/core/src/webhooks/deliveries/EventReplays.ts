@@ -146,8 +146,8 @@ const makeSendAgain = Effect.gen(function* () {
     { subscription: { id: subscription_id }, event }: ReplayStep,
     { at, due_at }: EventReplay
   ) {
-    const known = yield* readOne(storage, Delivery.kind, workspaceId, Delivery.idOf(subscription_id, event.id))
-    if (known !== null) return { writes: [], jobs: [Delivery.replayJob(known, null, due_at)] }
+    const delivery = yield* readOne(storage, Delivery.kind, workspaceId, Delivery.idOf(subscription_id, event.id))
+    if (delivery !== null) return { writes: [], jobs: [Delivery.replayJob(delivery, null, due_at)] }
     const first = Delivery.make({
       subscription_id,
       event_id: event.id,

@@ -174,13 +174,16 @@ const makeOwned = Effect.gen(function* () {
     const stored = Option.getOrNull(yield* storage.get({ workspace_id, kind: Recovery.kind.name, id }))
     if (stored === null || stored.parent !== subscription_id) return yield* ApiError.make("not_found")
     const moment = yield* workspaces.moment(workspace_id)
-    const before = Recovery.kind.value(stored)
-    const after = Recovery.changed(before, action, moment.now)
-    if (after === null) return yield* conflict(`The recovery has ended; its state is ${before.state}.`)
-    if (after === before) return before
-    const jobs = after.state === "running" ? [Recovery.nextJob(after, moment.now)] : []
-    yield* commit(storage, Change.make(workspace_id, { writes: [Recovery.toStored(after, stored.version + 1)], jobs }))
-    return after
+    const recovery = Recovery.kind.value(stored)
+    const changedRecovery = Recovery.changed(recovery, action, moment.now)
+    if (changedRecovery === null) return yield* conflict(`The recovery has ended; its state is ${recovery.state}.`)
+    if (changedRecovery === recovery) return recovery
+    const jobs = changedRecovery.state === "running" ? [Recovery.nextJob(changedRecovery, moment.now)] : []
+    yield* commit(
+      storage,
+      Change.make(workspace_id, { writes: [Recovery.toStored(changedRecovery, stored.version + 1)], jobs })
+    )
+    return changedRecovery
   })
 
   return {
@@ -220,21 +223,21 @@ const makeStep = Effect.gen(function* () {
       return yield* finish(job, { writes: [write({ state: "paused", reason: "subscription_off" })] })
     }
     const page = yield* storage.page({ ...queryOf(workspace_id, recovery), after: recovery.position })
-    const found = page.records.find((record) => Recovery.matches(recovery.filter, Delivery.kind.value(record)))
-    if (found === undefined) {
+    const nextRecord = page.records.find((record) => Recovery.matches(recovery.filter, Delivery.kind.value(record)))
+    if (nextRecord === undefined) {
       return yield* page.next === null
         ? finish(job, { writes: [write({ state: "done" })] })
         : finish(job, { writes: [write({ position: page.next })], jobs: [Recovery.nextJob(recovery, now)] })
     }
     const realNow = yield* Clock.currentTimeMillis
-    const delivery = Delivery.kind.value(found)
+    const delivery = Delivery.kind.value(nextRecord)
     if (Delivery.recentReplays(delivery, realNow).length >= Delivery.maxReplays) {
-      const writes = [write({ position: found.id, skipped: recovery.skipped + 1 })]
+      const writes = [write({ position: nextRecord.id, skipped: recovery.skipped + 1 })]
       return yield* finish(job, { writes, jobs: [Recovery.nextJob(recovery, now)] })
     }
     const again = Delivery.replayed(delivery, now, realNow)
     yield* finish(job, {
-      writes: [Delivery.toStored(again, now), write({ position: found.id, resent: recovery.resent + 1 })],
+      writes: [Delivery.toStored(again, now), write({ position: nextRecord.id, resent: recovery.resent + 1 })],
       jobs: [
         Delivery.replayJob(again, again.schedule_step, now),
         Recovery.nextJob(recovery, now + Recovery.stepMs(recovery))

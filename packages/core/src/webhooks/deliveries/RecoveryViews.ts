@@ -124,7 +124,7 @@ export const RecoveryList = Schema.Struct({
 export const recoveryViewOf = (recovery: Recovery.Recovery): typeof RecoveryView.Type => {
   const { created_at, id, matched, per_minute, reason, resent, skipped, state } = recovery
   const { subscription_id, updated_at } = recovery
-  const left = Recovery.isOpen(recovery) ? Math.max(0, matched - resent - skipped) : 0
+  const remaining = Recovery.isOpen(recovery) ? Math.max(0, matched - resent - skipped) : 0
   return {
     id,
     subscription_id,
@@ -134,7 +134,7 @@ export const recoveryViewOf = (recovery: Recovery.Recovery): typeof RecoveryView
     matched,
     resent,
     skipped,
-    left_seconds: Math.ceil((left * minuteMs) / per_minute / 1_000),
+    left_seconds: Math.ceil((remaining * minuteMs) / per_minute / 1_000),
     created_at: fromMillis(created_at),
     updated_at: fromMillis(updated_at)
   }

@@ -30,8 +30,8 @@ export const make = Effect.gen(function* () {
     const answered = yield* manual.storedAnswer(call, StoredAnswers.tests, answerId)
     if (answered !== null) return answered
     yield* manual.checkReceives(subscription)
-    const found = yield* readOne(storage, Endpoint.healthKind, workspace.id, subscription.id)
-    const health = found ?? Endpoint.unknownHealth(subscription.id)
+    const storedHealth = yield* readOne(storage, Endpoint.healthKind, workspace.id, subscription.id)
+    const health = storedHealth ?? Endpoint.unknownHealth(subscription.id)
     const realNow = yield* Clock.currentTimeMillis
     const recent = Endpoint.recentTests(health, realNow)
     if (recent.length >= maxTests) {

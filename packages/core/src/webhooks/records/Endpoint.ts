@@ -296,23 +296,24 @@ const step = (
   const turnsOff = !outcome.confirmed && receives(subscription) && isShutOff(health, outcome.attempted_at)
   const isHanging = health.hung >= hangsAfter
   // `updated_at` stays the same, because the owner sees no change.
-  const known =
+  const withHangs =
     subscription.hangs === isHanging
       ? subscription
       : changed(subscription, { hangs: isHanging }, subscription.updated_at)
-  const after = turnsOff ? changed(known, { delivery_enabled: false }, ended_at) : known
+  const afterOutcome = turnsOff ? changed(withHangs, { delivery_enabled: false }, ended_at) : withHangs
   // If the attempt is outside the schedule, or its delivery was cancelled in the meantime, it is only recorded.
   const isNext = Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step
   const next = isNext ? Delivery.attempted(delivery, outcome) : Delivery.withAttempt(delivery, outcome)
   // If delivery was turned off, now or during the attempt, no further attempt follows.
-  const isCancelled = Delivery.isOpen(next) && !receives(after)
+  const isCancelled = Delivery.isOpen(next) && !receives(afterOutcome)
   const last = isCancelled ? Delivery.finished(next, "cancelled") : next
-  const retries = isNext && Delivery.isOpen(last) ? [Delivery.attemptJob(last, after, Math.max(now, ended_at))] : []
+  const retries =
+    isNext && Delivery.isOpen(last) ? [Delivery.attemptJob(last, afterOutcome, Math.max(now, ended_at))] : []
   return {
-    subscription: after,
+    subscription: afterOutcome,
     health,
     delivery: last,
-    jobs: turnsOff ? [...retries, Delivery.cancelJob(after.id, ended_at)] : retries
+    jobs: turnsOff ? [...retries, Delivery.cancelJob(afterOutcome.id, ended_at)] : retries
   }
 }
 
@@ -329,14 +330,17 @@ export const applyAttempts = (endpoint: Endpoint, attempts: ReadonlyArray<EndedA
   const jobs: Array<NewJob> = []
   for (const ended of attempts) {
     const { event_id } = ended.delivery
-    const before = deliveries.get(event_id)
-    const after = step({ subscription, health }, before === undefined ? ended : { ...ended, delivery: before.last })
-    const last = { ...after.delivery, version: before?.last.version ?? after.delivery.version }
+    const earlierStep = deliveries.get(event_id)
+    const stepped = step(
+      { subscription, health },
+      earlierStep === undefined ? ended : { ...ended, delivery: earlierStep.last }
+    )
+    const last = { ...stepped.delivery, version: earlierStep?.last.version ?? stepped.delivery.version }
     at = ended.outcome.ended_at
     deliveries.set(event_id, { last, record: Delivery.toStored(last, at) })
-    subscription = after.subscription
-    health = after.health
-    jobs.push(...after.jobs)
+    subscription = stepped.subscription
+    health = stepped.health
+    jobs.push(...stepped.jobs)
   }
   const writes = [...deliveries.values()].map(({ record }) => record)
   health = { ...health, version: endpoint.health.version + 1 }

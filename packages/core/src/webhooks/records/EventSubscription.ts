@@ -124,14 +124,18 @@ const choosableTypes = new Set(choosable)
 export const checkEventTypes = (eventTypes: ReadonlyArray<unknown>): WrongFields => {
   if (eventTypes.length === 0)
     return joinWrongFields([{ path: "event_types", message: "Must name at least one event type." }])
-  const wrong = collector()
+  const wrongFields = collector()
   const named = new Set<string>()
   for (const [index, type] of eventTypes.entries()) {
     if (typeof type !== "string") continue
     if (!choosableTypes.has(type)) {
-      wrong.add(() => ({ path: `event_types.${index}`, message: "Must be an event type.", allowed_values: choosable }))
-    } else if (named.has(type)) wrong.add(() => ({ path: `event_types.${index}`, message: "Is named twice." }))
+      wrongFields.add(() => ({
+        path: `event_types.${index}`,
+        message: "Must be an event type.",
+        allowed_values: choosable
+      }))
+    } else if (named.has(type)) wrongFields.add(() => ({ path: `event_types.${index}`, message: "Is named twice." }))
     else named.add(type)
   }
-  return wrong.all()
+  return wrongFields.all()
 }

@@ -14,11 +14,11 @@ export const check = Effect.fnUntraced(function* (
   { url, event_types }: Partial<Pick<CreateInput, "url" | "event_types">>
 ) {
   const looked = url === undefined ? "public" : yield* sender.lookUp(url)
-  const wrong = joinWrongFields(
+  const wrongFields = joinWrongFields(
     looked === "refused" ? [Refusals.wrongUrl] : [],
     event_types === undefined ? [] : Subscription.checkEventTypes(event_types)
   )
-  if (countOf(wrong) > 0) return yield* ApiError.invalidInput(wrong)
+  if (countOf(wrongFields) > 0) return yield* ApiError.invalidInput(wrongFields)
   if (looked === "unavailable") return yield* Refusals.nameServerDown
 })
 
@@ -36,6 +36,6 @@ export const validateRest = Effect.fnUntraced(function* (
   const looked = isKnown ? yield* sender.lookUp(url) : "public"
   // Entries that are not strings have already been reported.
   const types = Array.isArray(event_types) ? Subscription.checkEventTypes(event_types) : []
-  const wrong = joinWrongFields(looked === "refused" ? [Refusals.wrongUrl] : [], types)
-  return { ...wrong, found: wrong.found.filter(({ path }) => !paths.has(path)) }
+  const wrongFields = joinWrongFields(looked === "refused" ? [Refusals.wrongUrl] : [], types)
+  return { ...wrongFields, found: wrongFields.found.filter(({ path }) => !paths.has(path)) }
 })

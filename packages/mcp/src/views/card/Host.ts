@@ -42,13 +42,13 @@ export const isFields = (value: unknown): value is Fields =>
  */
 export const connect = (page: Window, { onCancelled, onContext, onResult }: Listener): Host => {
   const open = new Map<number, (answer: Fields | null) => void>()
-  let asked = 0
+  let requestCount = 0
   // The client's origin is unknown, so any origin is allowed. Only the parent window gets the messages.
   const send = (message: object) => page.parent.postMessage({ jsonrpc: "2.0", ...message }, "*")
   const request = (method: string, params: object): Promise<Fields | null> =>
     new Promise((resolve) => {
-      open.set(++asked, resolve)
-      send({ id: asked, method, params })
+      open.set(++requestCount, resolve)
+      send({ id: requestCount, method, params })
     })
 
   const notified: Readonly<Record<string, (params: unknown) => void>> = {

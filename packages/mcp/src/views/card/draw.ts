@@ -73,12 +73,12 @@ const titleOf = (request: QuoteRequest | null, quotes: number): string => {
 }
 
 const stateOf = (request: QuoteRequest, quotes: number, timeZone: string | undefined): ReadonlyArray<Child> => {
-  const asked = request.carriers.filter(({ outcome }) => outcome !== "not_asked")
-  const answered = asked.filter(({ outcome }) => outcome !== "pending").length
+  const askedCarriers = request.carriers.filter(({ outcome }) => outcome !== "not_asked")
+  const answered = askedCarriers.filter(({ outcome }) => outcome !== "pending").length
   return [
     isolated(request.status_details.message),
-    ...(request.status === "in_progress" && asked.length > 0
-      ? [` ${answered} of ${count(asked.length, "carrier")} answered.`]
+    ...(request.status === "in_progress" && askedCarriers.length > 0
+      ? [` ${answered} of ${count(askedCarriers.length, "carrier")} answered.`]
       : []),
     ...(quotes > 1 ? [" The order is not a ranking."] : []),
     " As of ",

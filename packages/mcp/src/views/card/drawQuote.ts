@@ -101,8 +101,8 @@ const aboutPrice = ({ evidence, price }: Quote, { comparisons, labels }: SharedP
 }
 
 const coverOf = ({ coverage: { subjects } }: Quote, { covers }: SharedParts): ReadonlyArray<HTMLElement> => {
-  const own = drawCover(subjects, (key) => !covers.has(key))
-  if (own.length > 0) return [part(covers.size === 0 ? "Coverage" : "Coverage that differs", ...own)]
+  const ownCovers = drawCover(subjects, (key) => !covers.has(key))
+  if (ownCovers.length > 0) return [part(covers.size === 0 ? "Coverage" : "Coverage that differs", ...ownCovers)]
   const text = covers.size === 0 ? "Not stated" : "The same in every quote"
   return [part("Coverage", element("p", "minor", text))]
 }

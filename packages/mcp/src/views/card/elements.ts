@@ -37,8 +37,8 @@ export const longestName = 80
  * of the text around it.
  */
 export const isolated = (text: unknown, maxCharacters = longest): HTMLElement => {
-  const shown = typeof text === "string" ? text : ""
-  return element("bdi", "", shown.length > maxCharacters ? `${shown.slice(0, maxCharacters)}…` : shown)
+  const shownText = typeof text === "string" ? text : ""
+  return element("bdi", "", shownText.length > maxCharacters ? `${shownText.slice(0, maxCharacters)}…` : shownText)
 }
 
 /** Formats a code as the beginning of a sentence: `policy_fee` becomes "Policy fee". */

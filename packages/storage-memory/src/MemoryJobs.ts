@@ -77,7 +77,7 @@ const jobsOf = ({ lanes }: WorkspaceJobs): ReadonlyArray<StoredJob> =>
  * Within a workspace, jobs wait in lanes, ordered by workspace time. Lanes are ordered by real time. So a claim looks
  * only at lanes with due jobs, and moving a workspace's clock moves its lanes instead of its jobs.
  */
-export class JobQueue {
+export class MemoryJobs {
   private readonly workspaces = new Map<Ids.WorkspaceId, WorkspaceJobs>()
   /**
    * The lanes from which a job can be claimed now or later, in heaps by when: the urgent lanes, which are claimed first,
@@ -348,8 +348,8 @@ export class JobQueue {
   }
 
   /** Creates a queue that has the same clocks and the same jobs in the same order. None of its jobs is leased. */
-  copy(): JobQueue {
-    const copy = new JobQueue()
+  copy(): MemoryJobs {
+    const copy = new MemoryJobs()
     for (const workspace of this.workspaces.values()) {
       copy.moveClock(workspace.id, workspace.clock_offset_ms)
       const jobs = jobsOf(workspace).toSorted((a, b) => a.number - b.number)
