@@ -38,7 +38,7 @@ const storage = Layer.effect(
     claim: (query) => failing(memory.claim(query)),
     erase: (erasure) => failing(memory.erase(erasure)),
     rewrite: (workspaceId, rewrites) => failing(memory.rewrite(workspaceId, rewrites)),
-    addCounts: (now, tallies) => failing(memory.addCounts(now, tallies))
+    addCounts: (now, additions) => failing(memory.addCounts(now, additions))
   }))
 ).pipe(Layer.provide(MemoryStorage.layer))
 

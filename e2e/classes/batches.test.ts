@@ -30,7 +30,7 @@ const refusing =
       ...storage,
       commit: (change) =>
         change.writes.some((write) => write.kind === kind && holds(write)) ? refused : storage.commit(change),
-      addCounts: (now, tallies) => (holds(tallies) ? refused : storage.addCounts(now, tallies))
+      addCounts: (now, additions) => (holds(additions) ? refused : storage.addCounts(now, additions))
     }
   }
 

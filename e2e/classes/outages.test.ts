@@ -42,7 +42,7 @@ const flapping = () => {
     claim: (query) => unlessAway(storage.claim(query)),
     release: (leases) => unlessAway(storage.release(leases)),
     erase: (erasure) => unlessAway(storage.erase(erasure)),
-    addCounts: (now, tallies) => unlessAway(storage.addCounts(now, tallies)),
+    addCounts: (now, additions) => unlessAway(storage.addCounts(now, additions)),
     lane: (query) => unlessAway(storage.lane(query))
   })
   return { state, around }

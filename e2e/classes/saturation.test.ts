@@ -28,7 +28,7 @@ const around = (storage: Storage.Storage["Service"]): Storage.Storage["Service"]
   page: (query) => busy(storage.page(query)),
   feed: (query) => busy(storage.feed(query)),
   erase: (erasure) => busy(storage.erase(erasure)),
-  addCounts: (now, tallies) => busy(storage.addCounts(now, tallies))
+  addCounts: (now, additions) => busy(storage.addCounts(now, additions))
 })
 
 /** Calls every operation, and returns the statuses of the responses. */

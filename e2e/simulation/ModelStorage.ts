@@ -274,9 +274,13 @@ const rewrite = (workspace: Workspace, { before, body, id, kind, version }: Stor
   return found !== undefined
 }
 
-const addCounts = (state: State, now: number, tallies: ReadonlyArray<Storage.Tally>): ReadonlyArray<number> => {
+const addCounts = (
+  state: State,
+  now: number,
+  additions: ReadonlyArray<Storage.CountAddition>
+): ReadonlyArray<number> => {
   state.counts = state.counts.filter(({ ends_at }) => ends_at > now)
-  return tallies.map(({ added, name, window_ms, window_start, workspace_id }) => {
+  return additions.map(({ added, name, window_ms, window_start, workspace_id }) => {
     const key = `${workspace_id} ${window_start} ${window_ms} ${name}`
     const count = state.counts.find((one) => one.key === key) ?? { key, ends_at: window_start + window_ms, total: 0 }
     count.total += added
@@ -333,7 +337,7 @@ const layerOf = (state: State): Layer.Layer<Storage.Storage> =>
         }),
       rewrite: (workspaceId, rewrites) =>
         Effect.sync(() => rewrites.filter((one) => rewrite(workspaceOf(state, workspaceId), one)).length),
-      addCounts: (now, tallies) => Effect.sync(() => addCounts(state, now, tallies)),
+      addCounts: (now, additions) => Effect.sync(() => addCounts(state, now, additions)),
       watch: hints.watch,
       workspaces: (after, limit) => Effect.sync(() => workspaces(state, after, limit)),
       ready: Effect.void

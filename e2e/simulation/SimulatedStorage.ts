@@ -274,7 +274,7 @@ const ofHost = (
       ),
     erase: (erasure) => through("erase", shared.erase(erasure)),
     rewrite: (workspaceId, rewrites) => through("rewrite", shared.rewrite(workspaceId, rewrites)),
-    addCounts: (now, tallies) => through("addCounts", shared.addCounts(now, tallies)),
+    addCounts: (now, additions) => through("addCounts", shared.addCounts(now, additions)),
     workspaces: (after, limit) => through("other", shared.workspaces(after, limit)),
     ready: through("other", shared.ready),
     watch: (listener) => shared.watch((hint) => passHint(process, host, parts, () => listener(hint)))

@@ -41,7 +41,7 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
           )
         }),
       rewrite: (workspaceId, rewrites) => Effect.sync(() => store.rewrite(workspaceId, rewrites)),
-      addCounts: (now, tallies) => Effect.sync(() => addCounts(store.counts, now, tallies)),
+      addCounts: (now, additions) => Effect.sync(() => addCounts(store.counts, now, additions)),
       watch: hints.watch,
       workspaces: (after, limit) => Effect.sync(() => store.workspaceIds(after, limit)),
       ready: Effect.void
@@ -184,9 +184,13 @@ class Store {
 type CountsByEnd = Map<number, Map<string, number>>
 
 /** Adds to counts, and returns their totals. */
-const addCounts = (byEnd: CountsByEnd, now: number, tallies: ReadonlyArray<Storage.Tally>): ReadonlyArray<number> => {
+const addCounts = (
+  byEnd: CountsByEnd,
+  now: number,
+  additions: ReadonlyArray<Storage.CountAddition>
+): ReadonlyArray<number> => {
   for (const end of byEnd.keys()) if (end <= now) byEnd.delete(end)
-  return tallies.map(({ workspace_id, name, window_start, window_ms, added }) => {
+  return additions.map(({ workspace_id, name, window_start, window_ms, added }) => {
     const end = window_start + window_ms
     if (end <= now) return added
     const counts = byEnd.get(end) ?? new Map<string, number>()

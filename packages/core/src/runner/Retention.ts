@@ -157,8 +157,8 @@ const makeForever = Effect.fnUntraced(function* (sweep: Sweep<StorageUnavailable
   /** Whether this host is the first to begin this minute's sweep. */
   const claimsThisMinute = (now: number) => {
     const window = { window_start: now - (now % everyMs), window_ms: everyMs }
-    const tally = { workspace_id: directoryWorkspace, name: "retention", ...window, added: 1 }
-    return Effect.map(storage.addCounts(now, [tally]), ([hosts = 1]) => hosts === 1)
+    const addition = { workspace_id: directoryWorkspace, name: "retention", ...window, added: 1 }
+    return Effect.map(storage.addCounts(now, [addition]), ([hosts = 1]) => hosts === 1)
   }
 
   const round = Effect.gen(function* () {

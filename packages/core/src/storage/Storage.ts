@@ -164,7 +164,7 @@ export interface Rewrite {
 }
 
 /** What one host adds to a shared count, in one window of real time. */
-export interface Tally {
+export interface CountAddition {
   /** The workspace that the count belongs to; `directoryWorkspace` if the workspace is unknown. */
   readonly workspace_id: WorkspaceId
   /** The name of the count. */
@@ -175,6 +175,9 @@ export interface Tally {
   /** The amount to add. It may be negative; with 0, the count is only read. */
   readonly added: number
 }
+
+/** The former name of `CountAddition`. */
+export type Tally = CountAddition
 
 /**
  * A cell: a part of a storage backend that holds all data of some workspaces, and can be unavailable while other cells
@@ -248,7 +251,7 @@ export class Storage extends Context.Service<
      */
     readonly addCounts: (
       now: number,
-      tallies: ReadonlyArray<Tally>
+      additions: ReadonlyArray<CountAddition>
     ) => Effect.Effect<ReadonlyArray<number>, StorageUnavailable>
     /** Calls the listener after commits by this and other hosts, until the scope closes. */
     readonly watch: (listener: (hint: Hint) => void) => Effect.Effect<void, never, Scope.Scope>

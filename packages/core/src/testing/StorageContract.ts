@@ -1,3 +1,4 @@
+import { counts } from "./storage/counts.ts"
 import { dueWork } from "./storage/dueWork.ts"
 import { erasure } from "./storage/erasure.ts"
 import { feed } from "./storage/feed.ts"
@@ -8,7 +9,6 @@ import { orderedJobs } from "./storage/orderedJobs.ts"
 import { pagesOfRecords } from "./storage/pages.ts"
 import { rewrites } from "./storage/rewrites.ts"
 import type { Case } from "./storage/storageRule.ts"
-import { tallies } from "./storage/tallies.ts"
 import { type TwoHostsCase, twoHosts } from "./storage/twoHosts.ts"
 import { versions } from "./storage/versions.ts"
 
@@ -37,7 +37,7 @@ export const cases: ReadonlyArray<Case> = [
   ...erasure,
   ...rewrites,
   ...hints,
-  ...tallies
+  ...counts
 ]
 
 /**

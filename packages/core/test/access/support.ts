@@ -9,7 +9,7 @@ import {
   type Limits,
   standardLimits
 } from "../../src/access/limits/Allowance.ts"
-import { Storage, StorageUnavailable, type Tally } from "../../src/storage/Storage.ts"
+import { type CountAddition, Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { KeyId, OrganizationId, WorkspaceId } from "../../src/wire/Ids.ts"
 
 const body = (digit: number) => String(digit).repeat(26)
@@ -27,15 +27,15 @@ export const caller = (digit: number, workspace = 0): Caller => ({
 /** The storage that the hosts share. It can be unavailable or slow, and counts its calls. */
 export const shared = Effect.gen(function* () {
   const storage = Context.get(yield* Layer.build(MemoryStorage.layer), Storage)
-  const state = { isAway: false, delay_ms: 0, tallied: [] as ReadonlyArray<Tally>[] }
+  const state = { isAway: false, delay_ms: 0, tallied: [] as ReadonlyArray<CountAddition>[] }
   const service: Storage["Service"] = {
     ...storage,
-    addCounts: (now, tallies) =>
+    addCounts: (now, additions) =>
       Effect.gen(function* () {
         if (state.isAway) return yield* new StorageUnavailable({ retry_after_seconds: 1 })
         if (state.delay_ms > 0) yield* Effect.sleep(state.delay_ms)
-        state.tallied.push(tallies)
-        return yield* storage.addCounts(now, tallies)
+        state.tallied.push(additions)
+        return yield* storage.addCounts(now, additions)
       })
   }
   return { state, service }

@@ -101,7 +101,7 @@ export const make = Effect.fnUntraced(function* (home: string): Effect.fn.Return
       release: (leases) => guarded(storage.release(leases)),
       erase: (erasure) => guarded(storage.erase(erasure)),
       rewrite: (workspaceId, rewrites) => guarded(storage.rewrite(workspaceId, rewrites)),
-      addCounts: (now, tallies) => guarded(storage.addCounts(now, tallies)),
+      addCounts: (now, additions) => guarded(storage.addCounts(now, additions)),
       watch: storage.watch,
       workspaces: (after, limit) => guarded(storage.workspaces(after, limit)),
       ready: guarded(storage.ready)

@@ -22,29 +22,29 @@ export interface Options {
  */
 export const make =
   ({ cellOf, home, home_name }: Options): Port["addCounts"] =>
-  (now, tallies) =>
+  (now, additions) =>
     Effect.gen(function* () {
-      const cells = yield* Effect.forEach(tallies, ({ workspace_id }) => cellOf(workspace_id), {
+      const cells = yield* Effect.forEach(additions, ({ workspace_id }) => cellOf(workspace_id), {
         concurrency: "unbounded"
       })
-      const totals = new Map<Storage.Tally, number>()
-      const addIn = Effect.fnUntraced(function* (storage: Port, cellTallies: ReadonlyArray<Storage.Tally>) {
-        const added = yield* storage.addCounts(now, cellTallies)
+      const totals = new Map<Storage.CountAddition, number>()
+      const addIn = Effect.fnUntraced(function* (storage: Port, ofCell: ReadonlyArray<Storage.CountAddition>) {
+        const added = yield* storage.addCounts(now, ofCell)
         for (const [index, total] of added.entries()) {
-          const tally = cellTallies[index]
-          if (tally !== undefined) totals.set(tally, total)
+          const addition = ofCell[index]
+          if (addition !== undefined) totals.set(addition, total)
         }
       })
-      const byCell = Map.groupBy(tallies.entries(), ([index]) => cells[index])
+      const byCell = Map.groupBy(additions.entries(), ([index]) => cells[index])
       yield* Effect.forEach(
         byCell,
         ([cell, entries]) => {
-          const cellTallies = entries.map(([, tally]) => tally)
+          const ofCell = entries.map(([, addition]) => addition)
           const storage = cell === undefined || cell.isUnavailable || cell.name === home_name ? null : cell.storage
-          if (storage === null) return addIn(home, cellTallies)
-          return Effect.catchTag(addIn(storage, cellTallies), "StorageUnavailable", () => addIn(home, cellTallies))
+          if (storage === null) return addIn(home, ofCell)
+          return Effect.catchTag(addIn(storage, ofCell), "StorageUnavailable", () => addIn(home, ofCell))
         },
         { concurrency: "unbounded", discard: true }
       )
-      return tallies.map((tally) => totals.get(tally) ?? 0)
+      return additions.map((addition) => totals.get(addition) ?? 0)
     })

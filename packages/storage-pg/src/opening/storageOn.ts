@@ -3,7 +3,7 @@ import { Effect, Schema, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import * as ChangeWriter from "../changes/ChangeWriter.ts"
 import { rewrite } from "../changes/rewrite.ts"
-import { makeTally } from "../counts/tallies.ts"
+import { makeAddCounts } from "../counts/addCounts.ts"
 import type { PlacedDatabase } from "../database/Database.ts"
 import { erase } from "../erasure/erase.ts"
 import * as Announcer from "../hints/Announcer.ts"
@@ -94,7 +94,7 @@ export const storageOn: (
         return Effect.tap(erase(database, erasure), announced)
       },
       rewrite: (workspaceId, rewrites) => rewrite(database, workspaceId, rewrites),
-      addCounts: makeTally(database),
+      addCounts: makeAddCounts(database),
       watch: hints.watch
     })
   }

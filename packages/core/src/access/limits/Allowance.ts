@@ -179,7 +179,7 @@ const refuse = (charges: ReadonlyArray<Charge>, now: number): Effect.Effect<neve
   )
 }
 
-const endOf = ({ count: { tally } }: Charge): number => tally.window_start + tally.window_ms
+const endOf = ({ count: { addition } }: Charge): number => addition.window_start + addition.window_ms
 
 type LimitCounters = ReturnType<typeof limitCountersOf>
 

@@ -1,5 +1,5 @@
 import { Array, Clock, Deferred, Effect, Latch, type Scope } from "effect"
-import type { Storage, Tally } from "../../storage/Storage.ts"
+import type { CountAddition, Storage } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import { minuteMs, secondMs } from "../../wire/Timestamp.ts"
 
@@ -26,7 +26,7 @@ const flushMs = secondMs
 
 /** The count for one window of real time, as this host knows it. */
 export interface Count {
-  readonly tally: Omit<Tally, "added">
+  readonly addition: Omit<CountAddition, "added">
   /** The total of all hosts, as last read from storage. */
   total: number
   /** How much this host has counted but not sent yet. */
@@ -113,11 +113,11 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
 const sending = (storage: Storage["Service"], unsent: Set<Count>): Effect.Effect<void> => {
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Count>) {
     const now = yield* Clock.currentTimeMillis
-    const tallies = batch.map(({ tally, added }) => ({ ...tally, added }))
-    const totals = yield* storage.addCounts(now - skewMs, tallies)
+    const additions = batch.map(({ addition, added }) => ({ ...addition, added }))
+    const totals = yield* storage.addCounts(now - skewMs, additions)
     for (const [i, count] of batch.entries()) {
       count.total = totals[i] ?? count.total
-      count.added -= tallies[i]?.added ?? 0
+      count.added -= additions[i]?.added ?? 0
       count.fresh_until = now + freshMs
       if (count.added === 0) unsent.delete(count)
     }
@@ -139,7 +139,7 @@ const sending = (storage: Storage["Service"], unsent: Set<Count>): Effect.Effect
   const continueWithoutStorage = Effect.map(Clock.currentTimeMillis, (now) => {
     for (const count of unsent) {
       count.fresh_until = now + freshMs
-      const { window_start, window_ms } = count.tally
+      const { window_start, window_ms } = count.addition
       if (count.added === 0 || window_start + window_ms + skewMs <= now) unsent.delete(count)
     }
   })
@@ -169,8 +169,8 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
         break
       }
     }
-    const tally = { workspace_id, name: `${name} ${subject}`, window_start, window_ms }
-    const count: Count = { tally, total: 0, added: 0, fresh_until: Number.NEGATIVE_INFINITY }
+    const addition = { workspace_id, name: `${name} ${subject}`, window_start, window_ms }
+    const count: Count = { addition, total: 0, added: 0, fresh_until: Number.NEGATIVE_INFINITY }
     counts.set(subject, count)
     return count
   }

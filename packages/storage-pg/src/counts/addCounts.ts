@@ -7,14 +7,14 @@ import { leaseColumns } from "../rows/jobs.ts"
 import { query } from "../sql/files.ts"
 
 const time = Columns.int8(Schema.Int)
-const tallyColumns = {
+const additionColumns = {
   workspace_id: leaseColumns.workspace_id,
   name: Columns.text(Schema.String),
   window_start: time,
   window_ms: time,
   added: time
 }
-const { statement, parameters } = DatabaseFunction.make("tally_1", { at: time }, { tallies: tallyColumns })
+const { statement, parameters } = DatabaseFunction.make("tally_1", { at: time }, { additions: additionColumns })
 const totals = Columns.rowsReader(Schema.Struct({ total: Schema.Int }))
 
 const sweep = query("sweep_tallies")
@@ -22,14 +22,14 @@ const sweep = query("sweep_tallies")
 const sweepEveryMs = 10_000
 
 /** Creates the function that adds to counts and periodically deletes those whose time windows have ended. */
-export const makeTally = (database: Database): Storage.Storage["Service"]["addCounts"] => {
+export const makeAddCounts = (database: Database): Storage.Storage["Service"]["addCounts"] => {
   let sweptAt = Number.NEGATIVE_INFINITY
-  return Effect.fnUntraced(function* (now, tallies) {
-    if (tallies.length === 0) return []
+  return Effect.fnUntraced(function* (now, additions) {
+    if (additions.length === 0) return []
     if (now - sweptAt >= sweepEveryMs) {
       sweptAt = now
       yield* Effect.ignore(database.write(sweep, [time.one(now)]))
     }
-    return totals(yield* database.write(statement, parameters({ at: now }, { tallies }))).map(({ total }) => total)
+    return totals(yield* database.write(statement, parameters({ at: now }, { additions }))).map(({ total }) => total)
   })
 }
