@@ -24,7 +24,7 @@ const rounds = 20
 type TimedCall = (times: number) => void | Promise<void>
 
 interface Pair {
-  readonly what: string
+  readonly name: string
   readonly own: TimedCall
   readonly effect: TimedCall
   readonly times: number
@@ -36,7 +36,7 @@ const microseconds = async (work: TimedCall, times: number): Promise<number> => 
   return ((performance.now() - startedMs) * 1_000) / times
 }
 
-const compare = async ({ what, own, effect, times }: Pair) => {
+const compare = async ({ name: what, own, effect, times }: Pair) => {
   const all: Array<{ readonly own: number; readonly effect: number }> = []
   for (let round = -2; round < rounds; round++) {
     const first = await microseconds(round % 2 === 0 ? own : effect, times)
@@ -95,7 +95,7 @@ const routing = (): Pair => {
   })
   for (const path of paths) router.on("GET", `/${path.slice(1).replace(/\{(\w+)\}/g, ":$1")}`, path)
   return {
-    what: "find a route",
+    name: "find a route",
     own: loop((index) => ownPaths.find("GET", requestPaths[index % requestPaths.length] ?? "")),
     effect: loop((index) => router.find("GET", requestPaths[index % requestPaths.length] ?? "")),
     times: 20_000
@@ -126,25 +126,25 @@ const cryptography = async (): Promise<ReadonlyArray<Pair>> => {
   const body = new TextEncoder().encode(text)
   return [
     {
-      what: "sign a webhook (HMAC)",
+      name: "sign a webhook (HMAC)",
       own: inFiber(ownMac.sign(key, body)),
       effect: inFiber(effectMac.sign(key, body)),
       times: 1_000
     },
     {
-      what: "seal 600 bytes (AES-256-GCM)",
+      name: "seal 600 bytes (AES-256-GCM)",
       own: inFiber(ownCrypto.encrypt(nonce, "purpose", text)),
       effect: inFiber(effect.encrypt(nonce, "purpose", text)),
       times: 500
     },
     {
-      what: "open them",
+      name: "open them",
       own: inFiber(ownCrypto.decrypt("purpose", sealed)),
       effect: inFiber(effect.decrypt("purpose", sealed)),
       times: 500
     },
     {
-      what: "sign a handle (HMAC)",
+      name: "sign a handle (HMAC)",
       own: inFiber(ownCrypto.sign("qrq_01JABCDEFGHJKMNPQRSTVWXYZ0 read handle")),
       effect: inFiber(effect.sign("qrq_01JABCDEFGHJKMNPQRSTVWXYZ0 read handle")),
       times: 2_000
@@ -156,7 +156,7 @@ const randomness = async (): Promise<Pair> => {
   const random = await Effect.runPromise(Effect.provide(SecureRandom.SecureRandom, SecureRandom.layerWebCrypto))
   const draw = nonces(random)
   return {
-    what: `${nonceBytes} random bytes`,
+    name: `${nonceBytes} random bytes`,
     own: loop(() => draw()),
     effect: loop(() => Effect.runSync(random.randomBytes(nonceBytes))),
     times: 5_000
@@ -169,7 +169,7 @@ const identifiers = async (): Promise<Pair> => {
   const { ulid } = await Effect.runPromise(Effect.provide(SecureRandom.SecureRandom, layer))
   const run = Effect.runSyncWith(Context.empty())
   return {
-    what: "an identifier",
+    name: "an identifier",
     own: loop(() => request()),
     effect: loop(() => `req_${run(ulid).toLowerCase()}`),
     times: 10_000
@@ -186,7 +186,7 @@ const remembering = async (): Promise<Pair> => {
   let turn = 0
   const next = () => names[turn++ % names.length] ?? ""
   return {
-    what: "read what is remembered",
+    name: "read what is remembered",
     own: inFiber(Effect.sync(() => map.get(next()))),
     effect: inFiber(Effect.suspend(() => Cache.get(cache, next()))),
     times: 5_000
@@ -228,7 +228,7 @@ const limits = async (): Promise<Pair> => {
   }
   const consume = (key: string, window: Duration.Input) => limiter.consume({ key, window, limit: many })
   return {
-    what: "spend from four limits",
+    name: "spend from four limits",
     own: inFiber(allowance.spend(caller, { read: 1 }, "192.0.2.1")),
     effect: inFiber(
       Effect.all([

@@ -36,10 +36,10 @@ const importOf = async (index: string, name: string, local: string): Promise<str
 
 const importsOf = async (clause: string, index: string): Promise<string> => {
   const parts = clause.split(",").map((part) => part.trim().split(" as "))
-  const all = await Promise.all(
+  const exportLists = await Promise.all(
     parts.flatMap(([name = "", local = name]) => (name === "" ? [] : importOf(index, name, local)))
   )
-  return all.join(" ")
+  return exportLists.join(" ")
 }
 
 /** Replaces imports from Effect's index modules. */

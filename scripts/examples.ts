@@ -34,7 +34,7 @@ const world = World.World.layer(MemoryStorage.layer, {
   webhooks: endpoints
 })
 
-const all: ReadonlyArray<Operation.Operation<string, unknown, unknown, Quotewire.Services>> = operations
+const allOperations: ReadonlyArray<Operation.Operation<string, unknown, unknown, Quotewire.Services>> = operations
 
 /** Reads the value at a path of names and indexes in a response. */
 const valueAt = (value: unknown, ...path: ReadonlyArray<string | number>): unknown =>
@@ -50,7 +50,7 @@ const tell = Effect.gen(function* () {
    * example.
    */
   const play = Effect.fnUntraced(function* (name: string, input: Record<string, unknown> = {}) {
-    const operation = all.find((candidate) => candidate.name === name)
+    const operation = allOperations.find((candidate) => candidate.name === name)
     if (operation === undefined) return undefined
     const answer = yield* Effect.orElseSucceed(call(operation, input), () => undefined)
     if (answer !== undefined) examples[name] ??= { input, answer }

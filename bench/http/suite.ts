@@ -99,12 +99,13 @@ const measure = async (
 
 /** Measures the peers in turn, round after round, so that other load on the machine affects all of them. */
 export const run = async (suite: Suite, shared: SharedSettings, flags: Flags): Promise<ReadonlyArray<Row>> => {
-  const all: Array<RunningServer> = []
-  for (const peer of suite.peers) all.push({ peer, ...(await begin(peer, shared, flags)), rounds: [], answer_bytes: 0 })
-  if (suite.anew) await Promise.all(all.map(({ server }) => server.stop()))
+  const servers: Array<RunningServer> = []
+  for (const peer of suite.peers)
+    servers.push({ peer, ...(await begin(peer, shared, flags)), rounds: [], answer_bytes: 0 })
+  if (suite.anew) await Promise.all(servers.map(({ server }) => server.stop()))
   try {
     for (let i = 0; i < flags.rounds; i++) {
-      for (const running of orderOf(all, i)) {
+      for (const running of orderOf(servers, i)) {
         const at = suite.anew ? await begin(running.peer, shared, flags) : running
         const { round, answer_bytes } = await measure(running.peer.load ?? suite.load, at, suite.anew || i === 0, flags)
         if (suite.anew) await at.server.stop()
@@ -114,10 +115,10 @@ export const run = async (suite: Suite, shared: SharedSettings, flags: Flags): P
       process.stderr.write(`${suite.name}: round ${i + 1} of ${flags.rounds}\n`)
     }
   } finally {
-    await Promise.all(all.map(({ server }) => server.stop()))
+    await Promise.all(servers.map(({ server }) => server.stop()))
   }
-  const base = all.find(({ peer }) => peer.name === suite.base)
-  return all.map((running) => rowOf(running, base?.rounds ?? running.rounds))
+  const base = servers.find(({ peer }) => peer.name === suite.base)
+  return servers.map((running) => rowOf(running, base?.rounds ?? running.rounds))
 }
 
 const rowOf = ({ peer, rounds, answer_bytes }: RunningServer, base: ReadonlyArray<Round>): Row => {

@@ -29,9 +29,9 @@ export const time = async (
 
 /** Repeats a measurement, and returns the median. */
 export const repeated = async (repeats: number, measure: () => Promise<number>): Promise<number> => {
-  const all: Array<number> = []
-  for (let i = 0; i < repeats; i++) all.push(await measure())
-  return median(all)
+  const durations: Array<number> = []
+  for (let i = 0; i < repeats; i++) durations.push(await measure())
+  return median(durations)
 }
 
 /** Returns the number of heap bytes in use after a full garbage collection. */

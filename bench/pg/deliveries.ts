@@ -82,12 +82,12 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
   try {
     const { url } = await receiver.ask<ListeningAddress>({ ask: "listen" })
     return await Databases.using((databases) => {
-      const all = ways.map((way) => ({
+      const contenders = ways.map((way) => ({
         name: way.name,
         measure: () =>
           Databases.onFresh(databases, (database) => measure(way, database, url, (quick ? 1_600 : 6_400) * way.share))
       }))
-      return turns.take("pg_deliveries", all, rounds)
+      return turns.take("pg_deliveries", contenders, rounds)
     })
   } finally {
     await receiver.stop()

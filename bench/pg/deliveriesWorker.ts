@@ -34,8 +34,8 @@ const ours = async (database: string, url: string, subscribes: boolean): Promise
     if (workspaceId === null) return yield* Effect.die(new Error("Only who subscribes publishes"))
     const deliveryOf = (type: (typeof subscribed)[number]) =>
       Effect.suspend(() => port.commit(Change.make(workspaceId, { events: [eventOf(ids.event(), type, Date.now())] })))
-    const all = Array.from({ length: events / subscribed.length }, () => subscribed).flat()
-    yield* Effect.forEach(all, deliveryOf, { concurrency: commitsAtOnce, discard: true })
+    const types = Array.from({ length: events / subscribed.length }, () => subscribed).flat()
+    yield* Effect.forEach(types, deliveryOf, { concurrency: commitsAtOnce, discard: true })
   })
   return { publish: (events) => runtime.runPromise(publish(events)), rest: () => runtime.dispose() }
 }

@@ -15,7 +15,7 @@ export interface FillOptions {
    * `events` copies only events. `requests` copies whole requests: their records, one of their quotes, an event, and a
    * job that is due much later.
    */
-  readonly what: "events" | "requests"
+  readonly kind: "events" | "requests"
 }
 
 const copyOf = (id: string): string => `left(${id}, -${counted}) || lpad(g::text, ${counted}, '0')`
@@ -58,7 +58,7 @@ const samples = [
 const atOnce = 50_000
 
 /** Copies the rows of a real request under new IDs, each ending in a number. */
-export const fill = async ({ url, from_workspace, workspaces, from, to, what }: FillOptions): Promise<void> => {
+export const fill = async ({ url, from_workspace, workspaces, from, to, kind: what }: FillOptions): Promise<void> => {
   const client = new Client(url)
   await client.connect()
   try {

@@ -25,9 +25,9 @@ const sampled = await Effect.runPromise(start.sample)
 
 /** Repeats a measurement, and returns the median. */
 const repeated = async (times: number, measure: () => Promise<number>): Promise<number> => {
-  const all: Array<number> = []
-  for (let i = 0; i < times; i++) all.push(await measure())
-  return median(all)
+  const durations: Array<number> = []
+  for (let i = 0; i < times; i++) durations.push(await measure())
+  return median(durations)
 }
 
 const measure = async (
@@ -66,7 +66,7 @@ export const run = (flags: Flags): Promise<ReadonlyArray<AtLevel>> =>
         let filled = 1
         for (const requests of flags.quick ? [1_000, 10_000] : [10_000, 100_000, 1_000_000]) {
           const from_workspace = service.at.workspace_id
-          await fill({ url, from_workspace, workspaces, from: filled, to: requests + 1, what: "requests" })
+          await fill({ url, from_workspace, workspaces, from: filled, to: requests + 1, kind: "requests" })
           filled = requests + 1
           levels.push(await measure(url, service, client, requests, flags))
           process.stderr.write(`pg_growth: ${requests}\n`)

@@ -80,7 +80,7 @@ const graphile =
   async ({ url, jobs }: Working): Promise<JobRound> => {
     let done = 0
     let finished = () => {}
-    const all = new Promise<void>((resolve) => {
+    const allDone = new Promise<void>((resolve) => {
       finished = resolve
     })
     const noop = async () => {
@@ -103,7 +103,7 @@ const graphile =
     await statements(url, `select graphile_worker.add_job('noop', '{}'::json) from generate_series(1, ${jobs})`)
     return timed(jobs, async () => {
       const runner = await run({ ...options, taskList: { noop } })
-      await all
+      await allDone
       await runner.stop()
     })
   }

@@ -65,15 +65,15 @@ export const run = ({ rounds, seconds, quick }: Flags): Promise<ReadonlyArray<tu
         const events = quick ? 50_000 : 1_000_000
         const requests = 10_000
         const from_workspace = at.workspace_id
-        await fill({ url, from_workspace, workspaces: 1, from: 1, to: requests + 1, what: "requests" })
-        await fill({ url, from_workspace, workspaces: 1, from: requests + 1, to: events + 1, what: "events" })
+        await fill({ url, from_workspace, workspaces: 1, from: 1, to: requests + 1, kind: "requests" })
+        await fill({ url, from_workspace, workspaces: 1, from: requests + 1, to: events + 1, kind: "events" })
         const reads = readsOf(at.quote_id, requests, 1, await cursors(events))
         for (const { what } of ways) await read({ ...reads[what], connections: 10 }, 1)
-        const all = ways.map(({ name, what, connections }) => ({
+        const contenders = ways.map(({ name, what, connections }) => ({
           name,
           measure: () => read({ ...reads[what], connections }, seconds)
         }))
-        return turns.take("pg_reads", all, rounds)
+        return turns.take("pg_reads", contenders, rounds)
       })
     )
   )

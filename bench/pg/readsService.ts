@@ -41,8 +41,8 @@ const listen = async (url: string): Promise<ListeningAddress> => {
       const key = yield* Service.makeKey
       const [quote] = yield* Service.makeQuotes(key, starts.smallest("request-000000000000"))
       const storagePort = yield* Storage.Storage
-      const all = yield* storagePort.workspaces(Storage.directoryWorkspace, 10)
-      workspaceId = all[0] ?? workspaceId
+      const workspaceIds = yield* storagePort.workspaces(Storage.directoryWorkspace, 10)
+      workspaceId = workspaceIds[0] ?? workspaceId
       return { port, key, workspace_id: workspaceId, quote_id: quote?.id ?? "" }
     })
   )

@@ -19,12 +19,12 @@ export const take = async <Round>(
   contenders: ReadonlyArray<Contender<Round>>,
   rounds: number
 ): Promise<ReadonlyArray<Measurement<Round>>> => {
-  const all = contenders.map(({ measure, name }) => ({ name, measure, rounds: [] as Round[] }))
+  const measurements = contenders.map(({ measure, name }) => ({ name, measure, rounds: [] as Round[] }))
   for (let round = 0; round < rounds; round++) {
-    for (const contender of orderOf(all, round)) contender.rounds.push(await contender.measure())
+    for (const contender of orderOf(measurements, round)) contender.rounds.push(await contender.measure())
     process.stderr.write(`${table}: round ${round + 1} of ${rounds}\n`)
   }
-  return all
+  return measurements
 }
 
 /** The median of a number over a contender's rounds. */

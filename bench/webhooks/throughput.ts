@@ -157,8 +157,8 @@ const endToEnd = async ({ url, deliveries }: Task): Promise<Timing> => {
   const took = await timed(() => runtime.runPromise(publish(workspace_id, deliveries, progress)))
   const counts = await runtime.runPromise(Effect.forEach(ids, (id) => succeeded(workspace_id, id)))
   await runtime.dispose()
-  const all = counts.reduce((sum, count) => sum + count, 0)
-  if (all !== deliveries) throw new Error(`The log has ${all} successes of ${deliveries} deliveries`)
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  if (total !== deliveries) throw new Error(`The log has ${total} successes of ${deliveries} deliveries`)
   return took
 }
 

@@ -110,9 +110,9 @@ const lineOf = ({ by, ended, erased_at, outcome, quote_request_id, quotes }: Era
   ].join("  ")
 
 const summaryOf = ({ already_erased, erased, requests, to_erase }: ErasureReport, dryRun: boolean) => {
-  const all = erased + already_erased + to_erase
-  if (all === 0) return ["Nothing was found, and nothing was changed."]
-  const moreLine = all > requests.length ? [`… and ${all - requests.length} more`] : []
+  const total = erased + already_erased + to_erase
+  if (total === 0) return ["Nothing was found, and nothing was changed."]
+  const moreLine = total > requests.length ? [`… and ${total - requests.length} more`] : []
   const counts = dryRun
     ? `To erase: ${to_erase}. Erased before: ${already_erased}. Nothing was changed.`
     : `Erased: ${erased}. Erased before: ${already_erased}.`

@@ -56,31 +56,33 @@ const unlessFailed = Effect.fnUntraced(function* (
 
 const migrateAll = Effect.fnUntraced(function* (address: Database.Address, settings: MigrateSettings) {
   const { dry_run } = settings
-  const all = yield* Database.migrate(address, { dry_run })
-  const cells = all.flatMap(({ cell, failure, ran }) => (cell === null ? [] : [{ cell, migrations: ran, failure }]))
+  const migrated = yield* Database.migrate(address, { dry_run })
+  const cells = migrated.flatMap(({ cell, failure, ran }) =>
+    cell === null ? [] : [{ cell, migrations: ran, failure }]
+  )
   const done = (migrations: ReadonlyArray<string>) =>
     migrations.length === 0 ? "The schema is up to date." : `${dry_run ? "Would run" : "Ran"} ${migrations.join(", ")}.`
   yield* Output.result(
     settings,
     {
-      migrations: all.flatMap(({ ran }) => ran),
+      migrations: migrated.flatMap(({ ran }) => ran),
       ...(cells.length > 0 && { cells }),
       ...(dry_run && { dry_run })
     },
-    all.map(({ cell, failure, ran }) => lineOf(cell, failure ?? done(ran)))
+    migrated.map(({ cell, failure, ran }) => lineOf(cell, failure ?? done(ran)))
   )
-  yield* unlessFailed(all, "migrated")
+  yield* unlessFailed(migrated, "migrated")
 })
 
 const showStatus = Effect.fnUntraced(function* (address: Database.Address, settings: MigrateSettings) {
-  const all = yield* Database.schemas(address)
-  const cells = all.flatMap(({ cell, failure, status }) => (cell === null ? [] : [{ cell, ...status, failure }]))
+  const schemas = yield* Database.schemas(address)
+  const cells = schemas.flatMap(({ cell, failure, status }) => (cell === null ? [] : [{ cell, ...status, failure }]))
   yield* Output.result(
     settings,
-    cells.length > 0 ? { cells } : all[0]?.status,
-    all.map(({ cell, failure, status }) => lineOf(cell, failure ?? (status === null ? "" : describe(status))))
+    cells.length > 0 ? { cells } : schemas[0]?.status,
+    schemas.map(({ cell, failure, status }) => lineOf(cell, failure ?? (status === null ? "" : describe(status))))
   )
-  yield* unlessFailed(all, "read")
+  yield* unlessFailed(schemas, "read")
 })
 
 const describe = ({ excludes_older, found, known, pending, serves_from }: PgStorage.SchemaStatus): string => {

@@ -84,10 +84,10 @@ const run = (settings: ServeSettings) => {
 const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
   if (Option.isNone(settings.keyless_organization)) return null
   const organization_id = settings.keyless_organization.value
-  const all = yield* Effect.flatMap(Access.Access, (access) => access.listOrganizations).pipe(
+  const organizations = yield* Effect.flatMap(Access.Access, (access) => access.listOrganizations).pipe(
     Effect.mapError(() => Database.unavailable)
   )
-  const organization = all.find(({ id }) => id === organization_id)
+  const organization = organizations.find(({ id }) => id === organization_id)
   if (organization === undefined) {
     return yield* new CommandFailed({
       message: Settings.settingError("keyless-organization", "name an organization of this database")

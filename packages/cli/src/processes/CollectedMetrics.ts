@@ -29,13 +29,13 @@ export const make = (): CollectedMetrics => {
   let replaced = 0
 
   const textOf = (workers: ReadonlyArray<WorkerProcess>, answered: ReadonlySet<WorkerProcess>): string => {
-    const all = workers.map((worker) =>
+    const texts = workers.map((worker) =>
       answered.has(worker) ? worker.reported() : MergedMetrics.totals(worker.reported())
     )
     const heard = workers.filter((worker) => answered.has(worker)).length
     const primaryMetrics = MergedMetrics.read(Metrics.processText())
     return MergedMetrics.write(
-      MergedMetrics.merge([...all, past, primaryMetrics, ...counts(heard, workers.length - heard, replaced)])
+      MergedMetrics.merge([...texts, past, primaryMetrics, ...counts(heard, workers.length - heard, replaced)])
     )
   }
 

@@ -34,7 +34,7 @@ export const newest = (
   Stream.paginate<string | null, FoundRequest, CommandFailed>(null, (cursor) =>
     Effect.gen(function* () {
       const input = { ...filters, limit, ...(cursor !== null && { cursor }) }
-      const page = yield* OperatorClient.told<Page>(host, "find_quote_requests", input)
+      const page = yield* OperatorClient.callWithAdvice<Page>(host, "find_quote_requests", input)
       yield* HostClient.refuseRepeated(cursor, page.next_cursor)
       return [page.quote_requests, Option.fromNullOr(page.next_cursor)] as const
     })

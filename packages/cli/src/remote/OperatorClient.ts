@@ -118,7 +118,7 @@ const foreign = ({ base_url }: OperatorHost) =>
 export const isRefusal = (error: unknown): error is ApiError.ApiError => Predicate.hasProperty(error, "retry_action")
 
 /** Calls an operation like `call`, but turns a refusal into a sentence that names the wrong fields. */
-export const told = <Answer>(...args: Parameters<typeof call>): Effect.Effect<Answer, CommandFailed> =>
+export const callWithAdvice = <Answer>(...args: Parameters<typeof call>): Effect.Effect<Answer, CommandFailed> =>
   Effect.catch(call<Answer>(...args), (error) => {
     if (!isRefusal(error)) return Effect.fail(error)
     const fields = ApiError.undescribed(error).map(

@@ -52,7 +52,7 @@ const asOwner = (client: HostClient.HostClient, id: string): RecoveryCalls => ({
 
 const asOperator = (host: OperatorHost, place: Readonly<Record<string, string>>): RecoveryCalls => {
   const call = <Answer>(name: OperatorClient.OperationName, input: Choice = {}) =>
-    OperatorClient.told<Answer>(host, name, { ...input, ...place })
+    OperatorClient.callWithAdvice<Answer>(host, name, { ...input, ...place })
   return {
     preview: (choice) => call<Preview>("preview_recovery", choice),
     start: (choice) => call<Recovery>("start_recovery", choice),

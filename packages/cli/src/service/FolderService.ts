@@ -46,10 +46,10 @@ const sandboxOf = Effect.fnUntraced(function* (folder: string, content: SandboxF
     return sandbox
   }
   const { organization_id, ...secrets } = content.sandbox
-  const all = yield* Effect.flatMap(Access.Access, ({ listOrganizations }) =>
+  const organizations = yield* Effect.flatMap(Access.Access, ({ listOrganizations }) =>
     Effect.mapError(listOrganizations, unavailable)
   )
-  const organization = all.find(({ id }) => id === organization_id)
+  const organization = organizations.find(({ id }) => id === organization_id)
   return organization === undefined ? yield* otherFile(folder) : { organization, ...secrets }
 })
 

@@ -43,8 +43,8 @@ const sentencesOf = (errors: ReadonlyArray<CliError.CliError>, help: HelpDoc.Hel
     return [{ flag: error.option, is_secret: flag?.type === "secret", has_variable }]
   })
   const wrongValues = each.filter(({ _tag }) => _tag !== "MissingArgument" && _tag !== "MissingOption").map(sentenceOf)
-  const all = new Set([...MissingSettings.sentencesOf(missingSettings), ...wrongValues])
-  return all.size === 0 ? ["Wrong usage"] : [...all].slice(0, maxSentences)
+  const sentences = new Set([...MissingSettings.sentencesOf(missingSettings), ...wrongValues])
+  return sentences.size === 0 ? ["Wrong usage"] : [...sentences].slice(0, maxSentences)
 }
 
 const flattened = (error: CliError.CliError): ReadonlyArray<UsageError> => {

@@ -40,12 +40,12 @@ export const cast = (
   line: string,
   scenario: Scenario.ScenarioName
 ): ReadonlyArray<Candidate> => {
-  const all = candidates(adapters, "sandbox", line)
-  const ownCandidates = all.filter(isOwn)
-  return all.map((candidate) => {
+  const allCandidates = candidates(adapters, "sandbox", line)
+  const ownCandidates = allCandidates.filter(isOwn)
+  return allCandidates.map((candidate) => {
     const index = ownCandidates.indexOf(candidate)
     if (index === -1) return candidate
-    const part = partOf(line, ownCandidates, all.length, index)
+    const part = partOf(line, ownCandidates, allCandidates.length, index)
     const script = scriptOf(scenario, part)
     return script.act === "quote" ? { ...candidate, part } : standIn(candidate, script)
   })

@@ -137,8 +137,8 @@ class ServiceSpan extends Tracer.NativeSpan {
 
   override event(name: string, startTime: bigint, attributes: Record<string, unknown> = {}): void {
     super.event(name, startTime, attributes)
-    const all = Object.entries(attributes).map(([key, value]) => [key, attributeOf(value)])
-    this.#span.addEvent(name, Object.fromEntries(all), timeOf(startTime))
+    const converted = Object.entries(attributes).map(([key, value]) => [key, attributeOf(value)])
+    this.#span.addEvent(name, Object.fromEntries(converted), timeOf(startTime))
   }
 
   override end(endTime: bigint, exit: Exit.Exit<unknown, unknown>): void {

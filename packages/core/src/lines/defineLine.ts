@@ -97,7 +97,7 @@ export const defineLine = <
     ...ownFields
   } = checked(definition)
   const line = definition.name
-  const all = factsOf(schema)
+  const allFacts = factsOf(schema)
   const read = reader(line, schema, rules)
   const decode = Schema.decodeUnknownOption(schema)
   // An application for this line exists only if its facts were read with this line's schema.
@@ -113,14 +113,14 @@ export const defineLine = <
         ...jsonSchemaOf(schema)
       }
     },
-    required_facts: all
+    required_facts: allFacts
       .filter(({ required, tier }) => required && (tier === null || tier === "price"))
       .map((fact) => asRequired(fact, "price")),
-    price_paths: all.filter(({ tier }) => tier === "price").map(({ path }) => `application.${firstOf(path)}`),
-    fact_paths: all.map(({ path }) => path),
-    identifying_paths: all.filter(({ pii, tier }) => pii === "direct" && tier === "offer").map(({ path }) => path),
+    price_paths: allFacts.filter(({ tier }) => tier === "price").map(({ path }) => `application.${firstOf(path)}`),
+    fact_paths: allFacts.map(({ path }) => path),
+    identifying_paths: allFacts.filter(({ pii, tier }) => pii === "direct" && tier === "offer").map(({ path }) => path),
     neededFact: (requirement) => {
-      const fact = all.find(({ path }) => path === requirement)
+      const fact = allFacts.find(({ path }) => path === requirement)
       return asRequired(fact ?? { path: requirement, label: null, tier: null, pii: null }, "offer")
     },
     read,

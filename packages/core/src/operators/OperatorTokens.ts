@@ -92,7 +92,7 @@ export class OperatorTokens extends Context.Service<
         const seal = yield* Seal
         const create = yield* makeCreate
 
-        const all = {
+        const tokenFields = {
           workspace_id: directoryWorkspace,
           kind: OperatorToken.kind.name,
           order: "oldest",
@@ -100,7 +100,7 @@ export class OperatorTokens extends Context.Service<
         } as const
 
         const revoke = Effect.fn("OperatorTokens.revoke")(function* (id: OperatorTokenId) {
-          const [record] = yield* readAll(storage, { ...all, labels: [OperatorToken.labelOf(id)] })
+          const [record] = yield* readAll(storage, { ...tokenFields, labels: [OperatorToken.labelOf(id)] })
           if (record === undefined) return yield* ApiError.make("not_found")
           const token = OperatorToken.kind.value(record)
           if (token.revoked_at !== null) return token
@@ -129,7 +129,7 @@ export class OperatorTokens extends Context.Service<
             })
           )
 
-        const list = Effect.map(readAll(storage, all), (records) =>
+        const list = Effect.map(readAll(storage, tokenFields), (records) =>
           records.map(OperatorToken.kind.value).toSorted((a, b) => (a.id < b.id ? -1 : 1))
         )
         return OperatorTokens.of({ create, admit, list, revoke: (id) => retryOnConflict(revoke(id)), authenticate })

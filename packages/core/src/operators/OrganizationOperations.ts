@@ -43,8 +43,8 @@ export const listOrganizations = OperatorOperation.make({
   }),
   errors: [],
   run: Effect.fnUntraced(function* ({ organization_id }) {
-    const all = yield* (yield* Access).listOrganizations
-    const reached = all.filter(({ id }) => organization_id === null || id === organization_id)
+    const organizations = yield* (yield* Access).listOrganizations
+    const reached = organizations.filter(({ id }) => organization_id === null || id === organization_id)
     return Json.encode({ organizations: reached.map(viewOf) })
   })
 })

@@ -173,11 +173,11 @@ const merged = (scans: ReadonlyArray<Scan>, limit: number) => {
       .flatMap(({ reached }) => reached ?? [])
       .toSorted()
       .at(-1) ?? ""
-  const all = scans
+  const requests = scans
     .flatMap(({ found }) => found)
     .filter(({ id }) => id >= horizon)
     .toSorted((a, b) => (a.id > b.id ? -1 : 1))
-  const page = all.slice(0, limit)
-  if (all.length > limit) return { found: page, before: page.at(-1)?.id ?? null }
+  const page = requests.slice(0, limit)
+  if (requests.length > limit) return { found: page, before: page.at(-1)?.id ?? null }
   return { found: page, before: isWholeId(horizon) ? horizon : null }
 }

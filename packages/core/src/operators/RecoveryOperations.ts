@@ -97,8 +97,8 @@ export const listRecoveries = OperatorOperation.make({
   errors: ["not_found"],
   run: Effect.fnUntraced(function* (_, input) {
     const { workspace } = yield* momentOf(input)
-    const all = yield* (yield* Recoveries).list(workspace.id, input.subscription_id)
-    return Json.encode({ recoveries: all.map(recoveryViewOf) })
+    const recoveries = yield* (yield* Recoveries).list(workspace.id, input.subscription_id)
+    return Json.encode({ recoveries: recoveries.map(recoveryViewOf) })
   })
 })
 

@@ -88,14 +88,14 @@ export class QuoteStarts extends Context.Service<
 
 /** The stored state of a request key, and the version that the next write must have. */
 interface KnownKey {
-  readonly kept: Start.RequestKey | null
+  readonly requestKey: Start.RequestKey | null
   readonly next_version: number
 }
 
-const unused: KnownKey = { kept: null, next_version: 1 }
+const unused: KnownKey = { requestKey: null, next_version: 1 }
 
 const knownKeyOf = (stored: Change.StoredRecord): KnownKey => ({
-  kept: Start.requestKeyKind.value(stored),
+  requestKey: Start.requestKeyKind.value(stored),
   next_version: stored.version + 1
 })
 
@@ -112,7 +112,11 @@ const makeDecide = Effect.gen(function* () {
   const storeKey = ({ caller, moment }: Call, key: Change.StoredRecord) =>
     commit(storage, Change.make(caller.workspace_id, { writes: [key], expects: expectationsOf(moment) }))
 
-  return Effect.fnUntraced(function* (call: Call, input: Start.StartInput, { kept, next_version: version }: KnownKey) {
+  return Effect.fnUntraced(function* (
+    call: Call,
+    input: Start.StartInput,
+    { requestKey: kept, next_version: version }: KnownKey
+  ) {
     // Look for a decline before the inputs are compared, because a retry may omit the facts that the person gave in a
     // form.
     if (kept?.declined_at !== undefined) return yield* Consent.declined

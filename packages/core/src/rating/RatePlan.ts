@@ -61,8 +61,8 @@ export const read = (input: unknown, options: CheckOptions = {}): Result.Result<
     // If the plan has other mistakes, the examples would only repeat them.
     if (faults.all().length === 0) checkExamples(context)
   }
-  const all = faults.all()
-  return all.length === 0 ? Result.succeed(plan) : Result.fail(all)
+  const findings = faults.all()
+  return findings.length === 0 ? Result.succeed(plan) : Result.fail(findings)
 }
 
 const decoderOf = Function.memoize((knownRatings: Ratings) =>

@@ -62,13 +62,16 @@ export const make = Effect.gen(function* () {
    */
   return Effect.fnUntraced(function* (workspaceId: WorkspaceId, key: string | null, seconds: number) {
     const progress = yield* Ref.make(Progress.begin(yield* Monotonic.millis))
-    const all = Effect.gen(function* () {
+    const advanceAll = Effect.gen(function* () {
       const target = yield* advance.accept(workspaceId, key, seconds)
       yield* toTarget(workspaceId, target, progress)
       yield* retention.sweep(workspaceId)
       return (yield* workspaces.moment(workspaceId)).workspace
     })
-    return yield* Effect.timeoutOrElse(all, { duration: longestAdvanceMs, orElse: () => stillAdvancing(progress) })
+    return yield* Effect.timeoutOrElse(advanceAll, {
+      duration: longestAdvanceMs,
+      orElse: () => stillAdvancing(progress)
+    })
   })
 })
 

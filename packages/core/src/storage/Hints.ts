@@ -138,8 +138,8 @@ export class LongPolls extends Context.Service<
         for (const listener of listeners.get(id) ?? []) listener.wake()
       }
       const wakeAll = () => {
-        const all = new Set([...listeners.values()].flatMap((group) => [...group]))
-        for (const listener of all) listener.wake()
+        const allListeners = new Set([...listeners.values()].flatMap((group) => [...group]))
+        for (const listener of allListeners) listener.wake()
       }
       yield* storage.watch((hint) => {
         if (hint.about === "everything") wakeAll()

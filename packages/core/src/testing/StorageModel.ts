@@ -280,9 +280,9 @@ const readsOf = (run: ModelRun, workspace: number, kind: string) => {
 const compareAll = Effect.fnUntraced(function* (run: ModelRun) {
   // The reads for a workspace run concurrently, because a storage backend may answer many reads with one statement.
   for (const workspace of [1, 2, 3]) {
-    const all = kinds.all.flatMap(({ name }) => readsOf(run, workspace, name))
+    const reads = kinds.all.flatMap(({ name }) => readsOf(run, workspace, name))
     const whole = { workspace_id: Sample.workspace(workspace), after: 0, limit: 1_000 }
-    yield* Effect.all([feed(run, whole), ...all], { concurrency: 100, discard: true })
+    yield* Effect.all([feed(run, whole), ...reads], { concurrency: 100, discard: true })
   }
   yield* workspaces(run, null, 10)
   run.now += 10_000

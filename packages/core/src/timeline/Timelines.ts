@@ -98,7 +98,7 @@ const read = Effect.fnUntraced(function* (storage: Port, id: string, options: Ti
   const deliveries = yield* Effect.forEach(events.found, ({ id: event_id }) =>
     deliveriesOf(storage, workspace_id, { event_id, causes: withCauses })
   )
-  const all = Timeline.sorted([
+  const entries = Timeline.sorted([
     ...(yield* startOf(storage, workspace_id, request)),
     ...(yield* consentOf(storage, workspace_id, request)),
     ...Timeline.ofCarriers(request),
@@ -124,8 +124,8 @@ const read = Effect.fnUntraced(function* (storage: Port, id: string, options: Ti
     line: request.line,
     status: request.status,
     reason: request.status_details.reason,
-    entries: all.slice(after, end),
-    next: end < all.length ? end : null,
+    entries: entries.slice(after, end),
+    next: end < entries.length ? end : null,
     incomplete: Struct.keys(isComplete).filter((entryKind) => !isComplete[entryKind])
   }
   return page

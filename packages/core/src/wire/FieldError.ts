@@ -56,8 +56,8 @@ export const collector = () => {
 
 /** Combines wrong fields from several sources, in order. */
 export const joinWrongFields = (...places: ReadonlyArray<WrongFields | ReadonlyArray<FieldError>>): WrongFields => {
-  const all = places.map((place) => ("found" in place ? place : { found: place, more: 0 }))
-  return { found: all.flatMap(({ found }) => found), more: all.reduce((sum, { more }) => sum + more, 0) }
+  const collected = places.map((place) => ("found" in place ? place : { found: place, more: 0 }))
+  return { found: collected.flatMap(({ found }) => found), more: collected.reduce((sum, { more }) => sum + more, 0) }
 }
 
 /** The number of wrong fields. */

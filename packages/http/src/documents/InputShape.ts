@@ -22,13 +22,13 @@ export const of = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Defini
     properties: Predicate.isObject(schema.properties) ? onlySchemas(schema.properties) : {},
     required: Array.isArray(schema.required) ? schema.required.filter(Predicate.isString) : []
   }
-  const all = schemasIn(schema.allOf).map((part) => of(part, definitions))
+  const allOfShapes = schemasIn(schema.allOf).map((part) => of(part, definitions))
   const any = [...schemasIn(schema.anyOf), ...schemasIn(schema.oneOf)].map((part) => of(part, definitions))
   const [first, ...rest] = any
   const inEach = first?.required.filter((name) => rest.every((shape) => shape.required.includes(name))) ?? []
   return {
-    properties: Object.assign({}, ownShape.properties, ...[...all, ...any].map((shape) => shape.properties)),
-    required: [...ownShape.required, ...all.flatMap((shape) => shape.required), ...inEach]
+    properties: Object.assign({}, ownShape.properties, ...[...allOfShapes, ...any].map((shape) => shape.properties)),
+    required: [...ownShape.required, ...allOfShapes.flatMap((shape) => shape.required), ...inEach]
   }
 }
 

@@ -40,10 +40,10 @@ export const samples = (name: string, baseUrl: string, example: Example | undefi
         ]
       }
 
-const all: Examples = recorded
+const examples: Examples = recorded
 
 /** The insurance line in an operation's recorded input; undefined if the input names no line. */
-export const lineOf = (name: string): unknown => all[name]?.input.line
+export const lineOf = (name: string): unknown => examples[name]?.input.line
 
 /** Creates an example from a schema, without its optional fields, for an operation that has no recorded example. */
 export const made = (schema: JsonSchema.JsonSchema, components: JsonSchema.Definitions): unknown =>

@@ -65,10 +65,15 @@ export const of = (
     const { schema, components } = OpenApiFacts.byLine(body?.schema ?? {}, OpenApiExamples.lineOf(name))
     return { components, described: { input: shape, body: body && { ...body, schema }, output } }
   }
-  const all = operations.map(({ name, route }, index) => ({ name, ...ofOperation(name, route, index) }))
+  const ofOperations = operations.map(({ name, route }, index) => ({ name, ...ofOperation(name, route, index) }))
   return {
-    components: Object.assign({}, OpenApiValues.components(lists), shared, ...all.map(({ components }) => components)),
-    operations: new Map(all.map(({ name, described }) => [name, described]))
+    components: Object.assign(
+      {},
+      OpenApiValues.components(lists),
+      shared,
+      ...ofOperations.map(({ components }) => components)
+    ),
+    operations: new Map(ofOperations.map(({ name, described }) => [name, described]))
   }
 }
 

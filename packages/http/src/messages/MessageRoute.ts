@@ -180,18 +180,18 @@ const keepOpen = (write: (text: string) => void): Effect.Effect<never> =>
 
 /** Creates the HTTP response from a reply. All responses use the current revision (api.md, Choosing a revision). */
 const answerOf = ({ events, headers, status, text }: Reply, readable: Readonly<Record<string, string>>) => {
-  const all = { ...headers, ...readable }
+  const allHeaders = { ...headers, ...readable }
   if (events !== undefined) {
     const stream: Answer.Streamed = (write) =>
       Effect.raceFirst(
         events((event) => write(`event: message\ndata: ${event}\n\n`)),
         keepOpen(write)
       )
-    return Effect.succeed<Answer.Answer>({ status, headers: { ...all, ...eventHeaders }, body: null, stream })
+    return Effect.succeed<Answer.Answer>({ status, headers: { ...allHeaders, ...eventHeaders }, body: null, stream })
   }
   return text === null
-    ? Effect.succeed<Answer.Answer>({ status, headers: all, body: null })
-    : Effect.map(Revision.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, all))
+    ? Effect.succeed<Answer.Answer>({ status, headers: allHeaders, body: null })
+    : Effect.map(Revision.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, allHeaders))
 }
 
 /** Creates the response for a challenge, which tells the client how to sign in. */

@@ -23,10 +23,10 @@ export const routes = <R>(
   cells: Effect.Effect<ReadonlyArray<CellReadiness>, never, R> = Effect.succeed([])
 ): ReadonlyArray<Route.Route<R>> => {
   const details = Effect.gen(function* () {
-    const all = yield* cells
+    const cellStates = yield* cells
     return {
       ...(environments !== null && { environments: yield* environments }),
-      ...(all.length > 0 && { cells: all })
+      ...(cellStates.length > 0 && { cells: cellStates })
     }
   })
   return [

@@ -39,7 +39,7 @@ interface OriginPool {
 
 interface Waiter {
   readonly target: Target
-  readonly use: (connection: Connection) => void
+  readonly onConnection: (connection: Connection) => void
 }
 
 /** The state of a connection after a POST: reusable, broken, or without a response at the deadline. */
@@ -92,7 +92,7 @@ export class Connections {
   /** Passes a connection to `onConnection`, now or later. Call the returned function to stop waiting. */
   take(target: Target, onConnection: (connection: Connection) => void): () => void {
     const pool = this.poolOf(target.origin)
-    const waiter: Waiter = { target, use: onConnection }
+    const waiter: Waiter = { target, onConnection }
     pool.waiting.add(waiter)
     this.serve(pool)
     return () => {
@@ -167,7 +167,7 @@ export class Connections {
       if (isRestricted) this.restricted++
       // If the pool has more waiting requests, it moves to the end of the queue.
       this.updateReady(pool)
-      waiter.use(connection)
+      waiter.onConnection(connection)
     }
   }
 

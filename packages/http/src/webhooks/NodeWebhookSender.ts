@@ -205,12 +205,12 @@ class Post {
     const leave = this.connections.take({ origin: this.origin, address, fresh: isFresh }, (connection) => {
       hasStarted = true
       this.leaveQueue = null
-      this.use(connection)
+      this.sendOn(connection)
     })
     if (!hasStarted) this.leaveQueue = leave
   }
 
-  private use(connection: Connection) {
+  private sendOn(connection: Connection) {
     if (!this.hasConnected) this.connected()
     this.connection = connection
     connection.statusLine.begin(() => {

@@ -71,9 +71,9 @@ export const make = <R>(
     call: (call) => {
       if (renames.length === 0) return run(call, split(call.args))
       return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const { args, wrong } = RenamedArgument.rename(renames, call.args, now)
+        const { args, wrong: wrongFields } = RenamedArgument.rename(renames, call.args, now)
         const parts = split(args)
-        return run(call, { ...parts, wrong: [...wrong, ...parts.wrong] })
+        return run(call, { ...parts, wrong: [...wrongFields, ...parts.wrong] })
       })
     }
   }

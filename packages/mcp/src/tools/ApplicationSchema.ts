@@ -10,10 +10,10 @@ import { type JsonSchema, Predicate } from "effect"
 
 /** The JSON Schema of the `application` argument on a host with these insurance lines. */
 export const of = (lines: Lines.LineSet): JsonSchema.JsonSchema => {
-  const all = [...lines.values()]
+  const allLines = [...lines.values()]
   return {
-    ...all.map(({ facts_schema }) => short(facts_schema)).reduce(merged, { type: "object" }),
-    description: `The facts of one line, * required. ${namesOf(all)}. Dates: YYYY-MM-DD. Leave out what is unknown; null counts as left out.`
+    ...allLines.map(({ facts_schema }) => short(facts_schema)).reduce(merged, { type: "object" }),
+    description: `The facts of one line, * required. ${namesOf(allLines)}. Dates: YYYY-MM-DD. Leave out what is unknown; null counts as left out.`
   }
 }
 

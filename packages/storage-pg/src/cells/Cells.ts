@@ -128,9 +128,9 @@ const releasing = (cellOf: CellOf): Port["release"] => {
     yield* Effect.flatMap(CellSet.storageOf(cell), (storage) => storage.release(leases))
   })
   return Effect.fnUntraced(function* (leases: ReadonlyArray<Job.Lease>) {
-    const all = Map.groupBy(leases, ({ workspace_id }) => workspace_id)
+    const byWorkspace = Map.groupBy(leases, ({ workspace_id }) => workspace_id)
     const exits = yield* Effect.forEach(
-      all,
+      byWorkspace,
       ([workspace_id, cellLeases]) => Effect.exit(releaseIn(workspace_id, cellLeases)),
       {
         concurrency: "unbounded"

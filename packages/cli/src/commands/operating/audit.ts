@@ -59,7 +59,7 @@ const newest = (host: OperatorHost, filters: Filters, limit: number) =>
   Stream.paginate<string | null, Entry, CommandFailed>(null, (cursor) =>
     Effect.gen(function* () {
       const input = { ...filters, limit, ...(cursor !== null && { cursor }) }
-      const page = yield* OperatorClient.told<Page>(host, "list_audit_log", input)
+      const page = yield* OperatorClient.callWithAdvice<Page>(host, "list_audit_log", input)
       yield* HostClient.refuseRepeated(cursor, page.next_cursor)
       return [page.entries, Option.fromNullOr(page.next_cursor)] as const
     })

@@ -39,7 +39,8 @@ export const share = Command.make(
       const input = { shared_id, expires_in_days }
       const calls = yield* OwnerOrOperator.callsOf(settings, {
         owner: (client) => HostClient.call((signal) => client.create_partner_link(input, { signal })),
-        operator: (host, place) => OperatorClient.told<NewLink>(host, "create_partner_link", { ...place, ...input })
+        operator: (host, place) =>
+          OperatorClient.callWithAdvice<NewLink>(host, "create_partner_link", { ...place, ...input })
       })
       const link: NewLink = yield* calls
       const url = `${settings.base_url}/console/link/${shared_id}#${link.token}`

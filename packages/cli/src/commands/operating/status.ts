@@ -39,7 +39,7 @@ export const status = Command.make(
   }),
   (settings) =>
     Effect.gen(function* () {
-      const report = yield* OperatorClient.told<Report>(settings, "get_work", {})
+      const report = yield* OperatorClient.callWithAdvice<Report>(settings, "get_work", {})
       yield* Output.result(settings, report, linesOf(report))
     })
 ).pipe(Command.withDescription("Check whether a host runs its due jobs"))

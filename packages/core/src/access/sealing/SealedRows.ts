@@ -129,14 +129,14 @@ interface KindPage {
 
 /** Lists all workspaces that have data. */
 const workspacesOf = Effect.fnUntraced(function* (storage: Port) {
-  const all: Array<WorkspaceId> = []
+  const workspaceIds: Array<WorkspaceId> = []
   let after: WorkspaceId | null = null
   do {
     const page: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, pageSize)
-    all.push(...page)
+    workspaceIds.push(...page)
     after = page.length < pageSize ? null : (page.at(-1) ?? null)
   } while (after !== null)
-  return all
+  return workspaceIds
 })
 
 /** Reads pages of these kinds in all workspaces, several workspaces concurrently. */

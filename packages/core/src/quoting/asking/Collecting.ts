@@ -100,18 +100,18 @@ const makeCollection = Effect.gen(function* () {
           : [CircuitNote.toStored(subject, "kept_out", circuit)]
       return { candidate, notAsked, notes }
     })
-    const all = yield* Effect.forEach(carriersOf(request), decide)
-    const results = all.map(({ candidate: { adapter }, notAsked }) =>
+    const decisions = yield* Effect.forEach(carriersOf(request), decide)
+    const results = decisions.map(({ candidate: { adapter }, notAsked }) =>
       notAsked === null
         ? QuoteRequest.asked(adapter.carrier, now)
         : QuoteRequest.notAsked(adapter.carrier, notAsked.reason, notAsked.missing_facts)
     )
     const step = QuoteRequest.collect(request, results, now, deadline)
     const ended = partOf(ids, step, now)
-    const part = { ...ended, writes: [...ended.writes, ...all.flatMap(({ notes }) => notes)] }
+    const part = { ...ended, writes: [...ended.writes, ...decisions.flatMap(({ notes }) => notes)] }
     if (QuoteRequest.isFinal(step.request)) return part
     const asks = yield* Effect.forEach(
-      all.filter(({ notAsked }) => notAsked === null),
+      decisions.filter(({ notAsked }) => notAsked === null),
       ({ candidate }) => firstAsk(openedRequest, candidate, now, deadline)
     )
     return { ...part, jobs: [...asks, closing(request, deadline)] }

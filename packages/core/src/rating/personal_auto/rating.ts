@@ -42,12 +42,12 @@ const mostIncidents = 60
  */
 const limit = (fact: keyof State.LiabilityMinimum, cover: BaseCover): Variable => {
   const minimumOf = (state: State.StateCode) => State.get(state).liability_minimum[fact]
-  const all = [...new Set([...limits[fact], ...State.servedStates.map(minimumOf)])].sort((a, b) => a - b)
+  const amounts = [...new Set([...limits[fact], ...State.servedStates.map(minimumOf)])].sort((a, b) => a - b)
   const inStates = (states: ReadonlyArray<State.StateCode>) => {
     const lowest = Math.min(...states.map(minimumOf))
-    return all.filter((usd) => usd >= lowest)
+    return amounts.filter((usd) => usd >= lowest)
   }
-  return { domain: { kind: "values", all, inStates }, may_be_unknown: false, is_list: false, cover }
+  return { domain: { kind: "values", all: amounts, inStates }, may_be_unknown: false, is_list: false, cover }
 }
 
 const policyVariables = {

@@ -137,11 +137,11 @@ const changed = (
   let result: ChangedSubject = { subject, changes: [] }
   const add = Effect.fnUntraced(function* (moreChanges: ReadonlyArray<Change>): Effect.fn.Return<void> {
     if (moreChanges.length === 0) return
-    const all = [...result.changes, ...moreChanges]
-    const facts = all.reduce((changedFacts, { path, value }) => set(changedFacts, path, value), startFacts)
+    const allChanges = [...result.changes, ...moreChanges]
+    const facts = allChanges.reduce((changedFacts, { path, value }) => set(changedFacts, path, value), startFacts)
     const changedSubject = yield* Effect.option(Subject.subjectOf(adapter, line.name, facts, options))
     if (Option.isSome(changedSubject)) {
-      result = { subject: changedSubject.value, changes: all }
+      result = { subject: changedSubject.value, changes: allChanges }
     } else if (moreChanges.length > 1) {
       const middle = Math.ceil(moreChanges.length / 2)
       yield* add(moreChanges.slice(0, middle))

@@ -205,8 +205,8 @@ export class Model {
 
   /** The workspaces that have data, sorted. */
   workspaces(): ReadonlyArray<WorkspaceId> {
-    const all = [...this.versions, ...this.events, ...this.jobs].map(({ workspace_id }) => workspace_id)
-    return [...new Set(all)].sort()
+    const workspaceIds = [...this.versions, ...this.events, ...this.jobs].map(({ workspace_id }) => workspace_id)
+    return [...new Set(workspaceIds)].sort()
   }
 
   /** The newest version of a record. */
@@ -242,8 +242,10 @@ export class Model {
   }
 
   private newestOf(workspaceId: WorkspaceId, kind: string): Array<StoredRecord> {
-    const all = this.all(workspaceId, kind)
-    return all.filter((record) => !all.some((other) => other.id === record.id && other.version > record.version))
+    const versions = this.all(workspaceId, kind)
+    return versions.filter(
+      (record) => !versions.some((other) => other.id === record.id && other.version > record.version)
+    )
   }
 
   private newestEverywhere(workspaceId: WorkspaceId): ReadonlyArray<StoredRecord> {

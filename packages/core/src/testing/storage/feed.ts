@@ -149,11 +149,11 @@ export const feed: ReadonlyArray<Case> = [
     "never lets a reader skip an event that is committed later, even with many concurrent writers",
     Effect.fnUntraced(function* (storage) {
       const readers = Effect.forEach([1, 3, 100], (limit) => follow(storage, limit), { concurrency: "unbounded" })
-      const all = Effect.forEach(Sample.range(1, writers), (writer) => write(storage, writer), {
+      const writeAll = Effect.forEach(Sample.range(1, writers), (writer) => write(storage, writer), {
         concurrency: "unbounded",
         discard: true
       })
-      const [feeds] = yield* Effect.all([readers, all], { concurrency: "unbounded" })
+      const [feeds] = yield* Effect.all([readers, writeAll], { concurrency: "unbounded" })
       for (const seenEvents of feeds) {
         expectSame("the numbers", numbers(seenEvents), Sample.range(1, total))
         expectSame("the feed", seenEvents, feeds[0])
