@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import * as carriers from "./carriers/throughput.ts"
+import * as client from "./client/reads.ts"
 import * as flags from "./flags.ts"
 import * as hostile from "./hostile/suite.ts"
 import * as http from "./http/suite.ts"
@@ -43,6 +44,7 @@ if (isWanted("stored")) {
 if (isWanted("lives")) {
   add(report.ofLives(await inProcess.lives(settings.quick ? [300, 2_000] : [1_000, 100_000])))
 }
+if (isWanted("client")) add(client.tableOf(await client.run(facts, settings)))
 if (isWanted("deliveries")) add(deliveries.tableOf(await deliveries.run(settings)))
 if (isWanted("carriers")) add(carriers.tableOf(await carriers.run(settings)))
 if (isWanted("pg_changes")) add(pgChanges.tableOf(await pgChanges.run(settings)))

@@ -132,6 +132,7 @@ const order = [
   "hostile_answers",
   "stored",
   "lives",
+  "client",
   "deliveries",
   "carriers",
   "pg_changes",

@@ -31,6 +31,7 @@ describe("a program loads at most", () => {
     { what: "@quotewire/core", args: importing("@quotewire/core"), most: 195 },
     { what: "@quotewire/core/program", args: importing("@quotewire/core/program"), most: 150 },
     { what: "@quotewire/core/client", args: importing("@quotewire/core/client"), most: 4 },
+    { what: "@quotewire/http/client", args: importing("@quotewire/http/client"), most: 6 },
     { what: "quotewire keys list --help", args: [command, "keys", "list", "--help"], most: 250 }
   ])("$most files for $what", async ({ args, most }) => {
     assert.isAtMost(await filesLoadedBy(...args), most)

@@ -52,6 +52,7 @@ describe("rooms", () => {
         "webhooks",
         "carriers",
         "client",
+        "undici",
         "host",
         "messages",
         "oauth",

@@ -1,5 +1,6 @@
 import type { OperatorOperation, operatorOperations } from "@quotewire/core"
 import { read } from "../../src/client/answer.ts"
+import { receivedFrom } from "../../src/client/Transport.ts"
 import { hostUrl } from "./host.ts"
 
 type Operation = (typeof operatorOperations)[number]
@@ -59,6 +60,6 @@ export const withToken =
       ...(signal !== undefined && { signal })
     })
     // `read` throws the refusal, because the operators' API uses the same error envelope.
-    if (!response.ok) await read(response, hostUrl)
+    if (!response.ok) await read(receivedFrom(response), hostUrl)
     return response.json()
   }

@@ -2,6 +2,7 @@ import type { ErrorCode, FieldError, RetryActionType } from "@quotewire/core/cli
 import { ApiError } from "./ApiError.ts"
 import { HostError } from "./HostError.ts"
 import { revision } from "./routes.ts"
+import type { TransportResponse } from "./Transport.ts"
 
 /**
  * The maximum size of a response that is read, in bytes. The API sends only smaller ones: a page has at most 100 items,
@@ -12,7 +13,7 @@ const maxAnswerBytes = 32 * 1024 * 1024
 /** A host's response: the value and the response that carried it. */
 export interface Answer {
   readonly value: unknown
-  readonly response: Response
+  readonly response: TransportResponse
 }
 
 /**
@@ -20,23 +21,24 @@ export interface Answer {
  *
  * Throws an `ApiError` for a refusal, and a `HostError` if the response does not come from this API.
  */
-export const read = async (response: Response, host: string): Promise<Answer> => {
-  const contentType = response.headers.get("content-type")
+export const read = async (response: TransportResponse, host: string): Promise<Answer> => {
+  const contentType = response.header("content-type")
   if (!/^application\/json\s*(?:;|$)/i.test(contentType ?? "")) {
-    discard(response)
+    response.discard()
     throw unexpected(response, host, ofType(contentType))
   }
-  const text = await textOf(response)
+  const text = await response.text(maxAnswerBytes)
   if (text === null) throw unexpected(response, host, `more than ${maxAnswerBytes} bytes`)
   const value = parse(text)
   // The connection may have broken in the middle of the body, so a retry may help.
   if (value === undefined) throw unexpected(response, host, "text that is not JSON, or only a part of it", true)
-  if (!response.ok) throw refusalOf(response, value) ?? unexpected(response, host, "JSON that is not from this API")
+  if (!isSuccess(response))
+    throw refusalOf(response, value) ?? unexpected(response, host, "JSON that is not from this API")
   if (!isObject(value)) throw unexpected(response, host, "JSON that is not from this API")
-  const answered = response.headers.get("service-version")
+  const answered = response.header("service-version")
   if (answered === null) throw unexpected(response, host, "JSON without a Service-Version, so it is not from this API")
   // A retry of an old call returns the original response, in the revision that was current then.
-  if (answered !== revision && !response.headers.has("idempotent-replayed")) {
+  if (answered !== revision && response.header("idempotent-replayed") === null) {
     throw unexpected(response, host, `revision ${shortened(answered)} instead of ${revision}`)
   }
   return { value, response }
@@ -46,7 +48,7 @@ export const read = async (response: Response, host: string): Promise<Answer> =>
  * Creates the error for a response with a wrong field. The message names the field but contains nothing else from the
  * response.
  */
-export const undocumented = (response: Response, host: string, { message, path }: FieldError): HostError => {
+export const undocumented = (response: TransportResponse, host: string, { message, path }: FieldError): HostError => {
   const place = path === "" ? "" : ` ${shortened(path)}:`
   return unexpected(response, host, `JSON that is not as documented:${place} ${message.replace(/\.$/, "")}`)
 }
@@ -59,40 +61,42 @@ const shortened = (text: string): string => text.slice(0, 100)
 const shortenedOrNull = (text: string | null): string | null => (text === null ? null : shortened(text))
 
 const unexpected = (
-  response: Response,
+  response: TransportResponse,
   host: string,
   problem: string,
   isTemporary = isTemporaryStatus(response.status)
 ) => {
-  // A browser hides the status of a redirect.
-  const isRedirect = response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)
-  const { headers, status } = response
+  const { status } = response
+  // A browser hides the status of a redirect: it is 0.
+  const isRedirect = status === 0 || (status >= 300 && status < 400)
   return new HostError({
     reason: "unexpected_answer",
     message: isRedirect
       ? `The host at ${host} redirects${status === 0 ? "" : ` (HTTP ${status})`}. Set base_url to the address that it redirects to.`
       : `The host at ${host} returned HTTP ${status} with ${problem}.`,
     status,
-    content_type: shortenedOrNull(headers.get("content-type")),
-    request_id: shortenedOrNull(headers.get("request-id")),
+    content_type: shortenedOrNull(response.header("content-type")),
+    request_id: shortenedOrNull(response.header("request-id")),
     retry_action: isTemporary ? "retry" : "none",
     retry_after_seconds: retryAfterSeconds(response)
   })
 }
 
+const isSuccess = ({ status }: TransportResponse): boolean => status >= 200 && status < 300
+
 /** Whether a status from another program, such as a proxy, means that the call may succeed later. */
 const isTemporaryStatus = (status: number): boolean => status >= 500 || status === 408 || status === 429
 
 /** Reads `Retry-After` in seconds. Hosts send seconds, but proxies may send a date. */
-const retryAfterSeconds = ({ headers }: Response): number | null => {
-  const text = headers.get("retry-after")
+const retryAfterSeconds = (response: TransportResponse): number | null => {
+  const text = response.header("retry-after")
   if (text === null) return null
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000
   return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : null
 }
 
 /** Reads the refusal from an error envelope; null if the value is not an error envelope. */
-const refusalOf = (response: Response, value: unknown): ApiError | null => {
+const refusalOf = (response: TransportResponse, value: unknown): ApiError | null => {
   if (!isObject(value) || !isObject(value.error)) return null
   const { code, doc_url, field_errors, message, retry_action } = value.error
   const type = isObject(retry_action) ? retry_action.type : undefined
@@ -131,29 +135,4 @@ const parse = (text: string): unknown => {
   } catch {
     return undefined
   }
-}
-
-/** Reads the body of a response; null if it is too large. */
-const textOf = async (response: Response): Promise<string | null> => {
-  const length = response.headers.get("content-length")
-  const isPlain = length !== null && !response.headers.has("content-encoding")
-  if (isPlain && Number(length) <= maxAnswerBytes) return response.text()
-  if (response.body === null) return ""
-  const reader = response.body.getReader()
-  const decoder = new TextDecoder()
-  let text = ""
-  for (let bytes = 0; ; ) {
-    const { done, value } = await reader.read()
-    if (done) return text + decoder.decode()
-    bytes += value.length
-    if (bytes > maxAnswerBytes) {
-      reader.cancel().catch(() => {})
-      return null
-    }
-    text += decoder.decode(value, { stream: true })
-  }
-}
-
-const discard = (response: Response): void => {
-  response.body?.cancel().catch(() => {})
 }

@@ -4,11 +4,12 @@ import { faultOf } from "./faultOf.ts"
 import { HostError } from "./HostError.ts"
 import type { CallRequest } from "./request.ts"
 import type { ClientRoute } from "./routes.ts"
+import type { Transport } from "./Transport.ts"
 
 /** Where and how an attempt is sent, and how long it may take. */
 interface AttemptSettings {
   readonly base_url: string
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
+  readonly transport: Transport
   readonly timeout_ms: number
 }
 
@@ -18,9 +19,9 @@ interface AttemptSettings {
  * Rejects with an `ApiError` or a `HostError`, or with the signal's reason when the signal is aborted.
  */
 export const attempt = async (
-  { base_url, fetch: send, timeout_ms }: AttemptSettings,
+  { base_url, timeout_ms, transport }: AttemptSettings,
   { takes_ms = 0 }: ClientRoute,
-  { body, headers, method, secrets, target }: CallRequest,
+  { body, headers, method, origin, path, secrets }: CallRequest,
   signal: AbortSignal | undefined
 ): Promise<answer.Answer> => {
   const controller = new AbortController()
@@ -28,18 +29,11 @@ export const attempt = async (
   const timer = setTimeout(() => controller.abort(timedOut(base_url, atMostMs)), atMostMs)
   const abort = () => controller.abort(signal?.reason)
   signal?.addEventListener("abort", abort, { once: true })
-  const init = {
-    method,
-    headers,
-    redirect: "manual",
-    signal: controller.signal,
-    ...(body !== null && { body })
-  } as const
   try {
-    const exchange = async () => answer.read(await send(`${base_url}${target}`, init), base_url)
-    // A race, because a custom `fetch` may ignore the signal. `abortOf` must listen first, because `fetch` may itself
-    // abort the signal.
-    return await Promise.race([abortOf(controller.signal), exchange()])
+    return await unlessAborted(controller.signal, async () => {
+      const response = await transport({ origin, path, method, headers, body, signal: controller.signal })
+      return answer.read(response, base_url)
+    })
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason
     if (error instanceof ApiError || error instanceof HostError) throw error
@@ -50,9 +44,16 @@ export const attempt = async (
   }
 }
 
-/** Rejects with the signal's reason when it is aborted. */
-const abortOf = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }))
+/**
+ * Does some work, but rejects with the signal's reason when the signal is aborted, because the work of a custom
+ * transport may ignore the signal.
+ */
+const unlessAborted = <A>(signal: AbortSignal, work: () => Promise<A>): Promise<A> =>
+  new Promise((resolve, reject) => {
+    // Listens before the work begins, because the work may itself abort the signal.
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true })
+    work().then(resolve, reject)
+  })
 
 const timedOut = (baseUrl: string, atMostMs: number) =>
   new HostError({

@@ -2,16 +2,16 @@
 const maxCauses = 5
 
 /**
- * Copies an error that `fetch` threw, for use as a cause. Keeps the name, message, code, stack and causes.
+ * Copies an error that `fetch` or a transport threw, for use as a cause. Keeps the name, message, code, stack and causes.
  *
- * Omits all other fields and removes the secrets from the strings, because the error of a custom `fetch` often contains
- * the request, and the request contains the key. Never throws.
+ * Omits all other fields and removes the secrets from the strings, because the errors of some HTTP clients contain the
+ * request, and the request contains the key. Never throws.
  */
 export const faultOf = (thrown: unknown, secrets: ReadonlyArray<string>): Error => {
   try {
     return copyOf(thrown, secrets, maxCauses)
   } catch {
-    return new Error("fetch threw a value that cannot be read.")
+    return new Error("Sending the request failed with a value that cannot be read.")
   }
 }
 
@@ -19,7 +19,7 @@ const copyOf = (thrown: unknown, secrets: ReadonlyArray<string>, causes: number)
   const withoutSecrets = (text: unknown) =>
     secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "…"), String(text))
   if (!(thrown instanceof Error))
-    return new Error(`fetch threw a value that is not an error: ${withoutSecrets(thrown)}`)
+    return new Error(`Sending the request failed with a value that is not an error: ${withoutSecrets(thrown)}`)
   const { cause, message, name, stack } = thrown
   const copy = new Error(withoutSecrets(message))
   copy.name = withoutSecrets(name)

@@ -5,16 +5,30 @@ import { type ClientRoute, revision } from "./routes.ts"
 /** A call's HTTP request. Every attempt sends the same request. */
 export interface CallRequest {
   readonly method: ClientRoute["method"]
-  /** The path and query, relative to the base URL. */
-  readonly target: string
+  /** The scheme, host and port of the host. */
+  readonly origin: string
+  /** The path and query. */
+  readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
   /** The strings that must not appear in any error: the key, the read handle and the body. */
   readonly secrets: ReadonlyArray<string>
 }
 
+/** Where a client sends its requests, and the key that they carry. */
+interface Destination extends Pick<CallRequest, "origin"> {
+  /** The path of the base URL, without a trailing slash. */
+  readonly base_path: string
+  readonly key: string
+}
+
 /** Builds a call's request. Throws an `ApiError` if the input cannot be sent. */
-export const requestOf = (route: ClientRoute, key: string, input: unknown, options: CallOptions): CallRequest => {
+export const requestOf = (
+  route: ClientRoute,
+  { base_path, key, origin }: Destination,
+  input: unknown,
+  options: CallOptions
+): CallRequest => {
   const { method } = route
   const fields = new Map(Object.entries(objectOf(input)).filter(([, value]) => value !== undefined))
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -27,7 +41,8 @@ export const requestOf = (route: ClientRoute, key: string, input: unknown, optio
   const body = hasBody ? bodyOf(fields) : null
   return {
     method,
-    target: query === "" ? path : `${path}?${query}`,
+    origin,
+    path: `${base_path}${path}${query === "" ? "" : `?${query}`}`,
     headers: {
       accept: "application/json",
       authorization: `Bearer ${key}`,

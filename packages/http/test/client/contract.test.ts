@@ -1,6 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it, vi } from "@effect/vitest"
 import { type Client, embed, isApiError, operations } from "@quotewire/core"
 import { connect } from "@quotewire/http/client"
+import { undiciTransport } from "@quotewire/http/undici"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { smallest } from "../../../core/src/lines/ExampleApplications.ts"
 import { type Serving, serve } from "./serving.ts"
@@ -18,6 +19,7 @@ afterAll(() => serving.close())
 
 const inProcess = (key: string): Client => serving.quotewire.client(key)
 const overHttp = (key: string): Client => connect({ base_url: serving.base_url, key })
+const overUndici = (key: string): Client => connect({ base_url: serving.base_url, key, transport: undiciTransport() })
 
 let starts = 0
 const start = () => ({
@@ -45,7 +47,8 @@ const refusalOf = async (promise: Promise<unknown>) => {
 
 describe.each([
   ["in process", inProcess],
-  ["over HTTP", overHttp]
+  ["over HTTP", overHttp],
+  ["over HTTP, with undici", overUndici]
 ])("clients %s", (_, clientOf) => {
   const newClient = async (kind: "server" | "platform" = "server") => clientOf(await newKey(kind))
 
@@ -291,6 +294,7 @@ describe("a refusal's error", () => {
       ]
     )
     assert.deepStrictEqual(await refusals(overHttp), expected)
+    assert.deepStrictEqual(await refusals(overUndici), expected)
   })
 })
 

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ApiError, connect, isApiError } from "@quotewire/http/client"
+import { undiciTransport } from "@quotewire/http/undici"
 import { against, json, key, rejectionOf } from "./scripted.ts"
 
 const quoteRequest = json({ quote_request: { id: "qreq_1", version: 1, status: "completed" }, quotes: [] })
@@ -141,8 +142,10 @@ describe("connect", () => {
   it.each([
     [JSON.parse('{ "timeout_ms": "5000" }'), / timeout_ms: Must be a number from/],
     [JSON.parse('{ "fetch": "window.fetch" }'), / fetch: Must be a function\.$/],
+    [JSON.parse('{ "transport": "undici" }'), / transport: Must be a function\.$/],
+    [{ fetch, transport: undiciTransport() }, / transport: Must not be set together with fetch\.$/],
     [JSON.parse('{ "check_answer": {} }'), / check_answer: Must be a function\.$/]
-  ])("rejects options that only JavaScript allows: %o", (options, says) => {
+  ])("rejects wrong functions: %o", (options, says) => {
     assert.throws(() => connect({ base_url: "https://host.example", key, ...options }), says)
   })
 
