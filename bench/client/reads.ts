@@ -5,14 +5,14 @@ import { Agent } from "undici"
 import * as Child from "../Child.ts"
 import * as Contest from "../contest.ts"
 import * as Flags from "../flags.ts"
-import { headers as answeredHeaders, type Cpu, type Listening, type Shared } from "../peers/Peer.ts"
+import { headers as answeredHeaders, type Cpu, type ListeningAddress, type SharedSettings } from "../peers/Peer.ts"
 import { print, rivalCells, type Table } from "../report.ts"
 import * as shared from "../shared.ts"
 import { medianOf } from "../statistics.ts"
-import { sideBySide, type Took, timed } from "../timed.ts"
+import { sideBySide, type Timing, timed } from "../timed.ts"
 
 /** Tells a contender to make this many reads of a quote. */
-interface Work extends Pick<Listening, "port" | "key" | "quote_id"> {
+interface Work extends Pick<ListeningAddress, "port" | "key" | "quote_id"> {
   readonly reads: number
 }
 
@@ -37,7 +37,7 @@ const headersOf = ({ key }: Work) => ({
 })
 
 /** Reads the quote repeatedly, and checks each response. */
-const reading = ({ quote_id, reads }: Work, read: () => Promise<unknown>): Promise<Took> =>
+const reading = ({ quote_id, reads }: Work, read: () => Promise<unknown>): Promise<Timing> =>
   timed(() =>
     sideBySide(reads, atOnce, async () => {
       const quote = await read()
@@ -48,7 +48,7 @@ const reading = ({ quote_id, reads }: Work, read: () => Promise<unknown>): Promi
   )
 
 /** The base: reads with undici, parses the response, and does nothing else. */
-const bare = async (work: Work): Promise<Took> => {
+const bare = async (work: Work): Promise<Timing> => {
   const agent = new Agent({ connections: atOnce, pipelining: 1 })
   const options = { origin: originOf(work), path: pathOf(work), method: "GET", headers: headersOf(work) } as const
   const took = await reading(work, async () => JSON.parse(await (await agent.request(options)).body.text()))
@@ -56,17 +56,17 @@ const bare = async (work: Work): Promise<Took> => {
   return took
 }
 
-const bareFetch = (work: Work): Promise<Took> => {
+const bareFetch = (work: Work): Promise<Timing> => {
   const url = `${originOf(work)}${pathOf(work)}`
   return reading(work, async () => (await fetch(url, { headers: headersOf(work) })).json())
 }
 
-const throughClient = (work: Work, options: Pick<ConnectOptions, "transport"> = {}): Promise<Took> => {
+const throughClient = (work: Work, options: Pick<ConnectOptions, "transport"> = {}): Promise<Timing> => {
   const client = connect({ base_url: originOf(work), key: work.key, ...options })
   return reading(work, () => client.get_quote({ id: work.quote_id }))
 }
 
-const throughUndici = async (work: Work): Promise<Took> => {
+const throughUndici = async (work: Work): Promise<Timing> => {
   const dispatcher = new Agent({ connections: atOnce, pipelining: 1 })
   const took = await throughClient(work, { transport: undiciTransport({ dispatcher }) })
   await dispatcher.close()
@@ -83,9 +83,9 @@ const contenders: Contest.Contenders<Work> = new Map([
 ])
 
 const measure = async (contender: Child.Child, server: Child.Child, work: Work): Promise<Round> => {
-  await contender.ask<Took>({ ...work, reads: work.reads / 4 })
+  await contender.ask<Timing>({ ...work, reads: work.reads / 4 })
   const before = await server.ask<Cpu>({ ask: "cpu" })
-  const took = await contender.ask<Took>(work)
+  const took = await contender.ask<Timing>(work)
   const after = await server.ask<Cpu>({ ask: "cpu" })
   return {
     per_second: work.reads / took.seconds,
@@ -95,10 +95,10 @@ const measure = async (contender: Child.Child, server: Child.Child, work: Work):
 }
 
 /** Measures reads per second. The server is bare `node:http`, so that it needs less of its core than the client. */
-export const run = async (facts: Shared, flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
+export const run = async (facts: SharedSettings, flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
   const server = Child.start("peers/raw.ts", Child.cores.load)
   try {
-    const { port, key, quote_id } = await server.ask<Listening>({ ask: "listen", shared: facts })
+    const { port, key, quote_id } = await server.ask<ListeningAddress>({ ask: "listen", shared: facts })
     const work = { port, key, quote_id, reads: flags.quick ? 4_000 : 20_000 }
     return await Contest.run(
       {
