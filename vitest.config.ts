@@ -101,7 +101,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     sequence: { sequencer: LongestFirst },
-    // Many tests wait for processes and sockets, so two cores can run six files.
-    maxWorkers: 3 * availableParallelism()
+    // Many tests wait for processes and sockets, so two cores can run five files. With more, hosts under load become slow.
+    maxWorkers: Math.ceil(2.5 * availableParallelism())
   }
 })
