@@ -1,5 +1,6 @@
 import { Context, Effect, Layer, type Scope } from "effect"
 import { type Workspace, Workspaces } from "../access/Workspaces.ts"
+import type { Signal } from "../storage/Hints.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
@@ -17,6 +18,12 @@ export interface Ran {
   readonly next_due_at: number | null
 }
 
+/** The result of running the jobs that were due first. */
+export interface RanNext extends Ran {
+  /** Whether no job is left that is due. */
+  readonly isLast: boolean
+}
+
 /** Claims due jobs and runs them. */
 export class Runner extends Context.Service<
   Runner,
@@ -29,6 +36,11 @@ export class Runner extends Context.Service<
      * would only wait.
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
+    /**
+     * Runs the jobs that are due first, as `runDue` does. If another runner holds them, waits for the signal, which that
+     * runner's commits must wake (`wokenByJobs`).
+     */
+    readonly runNext: (signal: Signal, workspace_id?: WorkspaceId) => Effect.Effect<RanNext, StorageUnavailable>
     /**
      * Claims up to a hundred of a workspace's ordered jobs that come due within `ahead_ms` of its clock, and runs them
      * in order, many in one change. Runs no job if another runner holds the next one, or if the next one can run only
@@ -69,25 +81,32 @@ export class Runner extends Context.Service<
         return job === undefined ? Effect.succeed(0) : catchUp(job)
       }
 
+      const runNext = Effect.fnUntraced(function* (signal: Signal, workspaceId?: WorkspaceId) {
+        const { busy, jobs, next_due_at } = yield* claimAndRun(workspaceId)
+        // Another runner holds jobs. Look again after each of its commits, or once its leases may have expired, in case
+        // it died.
+        if (jobs.length === 0 && busy) yield* signal.next(maxPeerWaitMs)
+        const result: RanNext = {
+          jobs: jobs.length + (yield* catchUpBehind(jobs)),
+          next_due_at,
+          isLast: jobs.length === 0 && !busy
+        }
+        return result
+      })
+
       const runDue = Effect.fnUntraced(function* (workspaceId?: WorkspaceId) {
         const signal = yield* WorkLoop.wokenByJobs(storage, workspaceId)
         let jobs = 0
         while (true) {
-          const claimed = yield* claimAndRun(workspaceId)
-          if (claimed.jobs.length > 0) {
-            jobs += claimed.jobs.length + (yield* catchUpBehind(claimed.jobs))
-          } else if (claimed.busy) {
-            // Another runner holds jobs. Look again after each of its commits, or once its leases may have expired, in
-            // case it died.
-            yield* signal.next(maxPeerWaitMs)
-          } else {
-            const result: Ran = { jobs, next_due_at: claimed.next_due_at }
-            return result
-          }
+          const next = yield* runNext(signal, workspaceId)
+          jobs += next.jobs
+          if (!next.isLast) continue
+          const result: Ran = { jobs, next_due_at: next.next_due_at }
+          return result
         }
       }, Effect.scoped)
 
-      return Runner.of({ runDue, runAhead, forever })
+      return Runner.of({ runDue, runNext, runAhead, forever })
     })
   )
 

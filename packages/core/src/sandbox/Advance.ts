@@ -106,13 +106,13 @@ const makeAccept = Effect.gen(function* () {
 /**
  * Makes a function that takes one step toward the target: it runs the next jobs ahead of the clock, and the clock moves
  * with them. If no job is left, the clock moves to the target, or as far as calls to carriers allow. If the next job
- * cannot run ahead of the clock, the step runs all jobs that are due, and then moves the clock to the next due time or
- * to the target.
+ * cannot run ahead of the clock, or another runner holds it, the step runs the jobs that are due first. If none is due,
+ * the clock moves to the next due time or to the target.
  */
 const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Moves) {
   const workspaces = yield* Workspaces
   const runner = yield* Runner
-  return Effect.fnUntraced(function* ({ progress, target, workspace_id: id }: AdvanceRun) {
+  return Effect.fnUntraced(function* ({ progress, target, workspace_id: id }: AdvanceRun, signal: Signal) {
     const { workspace: workspaceRead } = yield* workspaces.moment(id)
     const { clock_offset_ms } = workspaceRead
     yield* Ref.update(progress, (previous) => ({
@@ -133,8 +133,10 @@ const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Move
       yield* moveTo(workspaceRead, target, ahead.reach)
       return "advancing"
     }
-    const { jobs, next_due_at } = yield* runner.runDue(id)
+    // While jobs keep coming due, the next step may run many of them ahead of the clock. So do not wait until none is due.
+    const { isLast, jobs, next_due_at } = yield* runner.runNext(signal, id)
     yield* Ref.update(progress, addJobs(jobs))
+    if (!isLast) return "advancing"
     const { reach } = yield* holdOf(id)
     yield* moveTo(
       workspaceRead,

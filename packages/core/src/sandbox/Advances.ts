@@ -44,7 +44,7 @@ export const make = Effect.gen(function* () {
   ) {
     const signal = yield* wokenByJobs(storage, workspaceId)
     const run: Advance.AdvanceRun = { workspace_id: workspaceId, target, progress }
-    const step = inTurn(workspaceId, advance.step(run))
+    const step = inTurn(workspaceId, advance.step(run, signal))
     const log = yield* logging(workspaceId, progress, "A sandbox's clock is still advancing", logEveryMs)
     const waiting = "A sandbox's clock waits for carriers, which answer in real time"
     const logWait = yield* logging(workspaceId, progress, waiting, logWaitAfterMs)
