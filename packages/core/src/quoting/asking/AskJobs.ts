@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option, Random } from "effect"
+import { Context, Effect, Layer, Option, Random, RcMap } from "effect"
 import type { Seal } from "../../access/sealing/Seal.ts"
 import { Workspaces } from "../../access/Workspaces.ts"
 import type { CarrierReply, Unavailable } from "../../carriers/Carrier.ts"
@@ -75,10 +75,19 @@ const makeJobs = Effect.gen(function* () {
   return { finish, load }
 })
 
+/** What this process knows about a request while it asks carriers for it. */
+interface Seen {
+  /** The request as the last answer in this process left it; null if none has changed it. */
+  newest: QuoteRequest.QuoteRequest | null
+}
+
+const nothingSeen = (): Seen => ({ newest: null })
+
 /**
  * Makes a function that applies a carrier's reply and commits the change. `job` is null if the reply came in a real
  * carrier's callback.
  *
+ * The first decision starts from the request as it was loaded, or as another answer in this process has left it since.
  * After a conflict, only the decision is repeated. Rerunning the job would ask the carrier again.
  */
 const makeApply = Effect.gen(function* () {
@@ -91,14 +100,16 @@ const makeApply = Effect.gen(function* () {
   return Effect.fnUntraced(function* (
     pendingAsk: PendingAsk,
     { reply, ...arrived }: ReplyRules.ArrivedReply,
-    job: ClaimedJob | null
+    job: ClaimedJob | null,
+    seen: Seen = nothingSeen()
   ) {
     const { at } = arrived
     const secrets = recorder.secretsOf(pendingAsk.draft, pendingAsk.ask.connection)
     const read = yield* logged(pendingAsk, ReplyRules.checkReply(pendingAsk, reply, secrets, at))
     const checked = read.kind === "pending" ? yield* logged(pendingAsk, refs.accept(pendingAsk, read)) : read
     const recorded = yield* logged(pendingAsk, recorder.end(pendingAsk.draft, AskRecords.subjectOf(pendingAsk)))
-    let requestRead: QuoteRequest.QuoteRequest | null = pendingAsk.request
+    const isOvertaken = seen.newest !== null && seen.newest.version > pendingAsk.request.version
+    let requestRead = isOvertaken ? seen.newest : pendingAsk.request
     const attempt = Effect.gen(function* () {
       const request = requestRead ?? (yield* askRecords.request(pendingAsk.workspace_id, pendingAsk.request.id))
       requestRead = null
@@ -115,12 +126,19 @@ const makeApply = Effect.gen(function* () {
         finishes: job === null ? [] : [job]
       }
       yield* storage.commit(Change.make(pendingAsk.workspace_id, change))
+      seen.newest = requestIn(part) ?? request
       const isDropped = isAnswer(checked) && (part.writes ?? []).length === 0
       if (isDropped) yield* AskRecords.logLate(pendingAsk.candidate.adapter.carrier.id, pendingAsk.request.id)
     })
     yield* retryOnConflict(attempt)
   })
 })
+
+/** The version of a request that a part writes; null if it writes none. */
+const requestIn = ({ writes = [] }: Partial<Part>): QuoteRequest.QuoteRequest | null => {
+  const written = writes.find(({ kind }) => kind === QuoteRequest.kind.name)
+  return written === undefined ? null : QuoteRequest.kind.value(written)
+}
 
 /** What the jobs that ask, poll and call back have in common. */
 interface Jobs extends Effect.Success<typeof makeJobs> {
@@ -144,26 +162,31 @@ const makeAsk = Effect.fnUntraced(function* ({ answeredAt, applyAndCommit, finis
   const client = yield* CarrierClient
   const begin = yield* makeBegin
   const isWanted = yield* makeIsWanted
+  const requests = yield* RcMap.make({ lookup: (_: string) => Effect.sync(nothingSeen) })
 
-  const carryOut = Effect.fnUntraced(function* ({ job, pending }: ClaimedAsk, step: AskStep, now: number) {
+  // Ordered jobs run one after another, and may be decided again, so they share nothing.
+  const seenBy = (job: ClaimedJob, id: string) => (job.ordered ? Effect.sync(nothingSeen) : RcMap.get(requests, id))
+
+  const carryOut = Effect.fnUntraced(function* ({ job, pending, seen }: ClaimedAsk, step: AskStep, now: number) {
     if ("later" in step) return yield* finish(job, { jobs: [step.later] })
     const { again, never_asked = false, note, reply } = step
     if (note !== undefined) yield* logged(pending, note)
     const again_after_ms = again === undefined ? null : yield* again
-    yield* applyAndCommit({ ...pending, never_asked }, { reply, at: now, again_after_ms }, job)
+    yield* applyAndCommit({ ...pending, never_asked }, { reply, at: now, again_after_ms }, job, seen)
   })
 
   return Effect.fnUntraced(function* (job: ClaimedJob, claimedAt: number) {
     const payload = JobPayload.read(job, "ask_carrier")
+    const seen = yield* seenBy(job, payload.quote_request_id)
     const pending = yield* load(job, payload, claimedAt)
     if (pending === null) return
-    const claimed = { job, payload, pending, at: claimedAt }
+    const claimed = { job, payload, pending, seen, at: claimedAt }
     const instead = insteadOfAsking(claimed)
     if (instead !== null) return yield* carryOut(claimed, instead, claimedAt)
     const askResult = yield* logged(pending, client.ask(pending, begin(pending, claimedAt), isWanted(pending)))
     const now = askResult._tag === "replied" ? yield* answeredAt(pending, claimedAt) : claimedAt
     yield* carryOut(claimed, afterAsking(claimed, askResult, now), now)
-  })
+  }, Effect.scoped)
 })
 
 /** A claimed job, and the ask that it is for. */
@@ -171,6 +194,7 @@ interface ClaimedAsk {
   readonly job: ClaimedJob
   readonly payload: JobPayload.Payloads["ask_carrier"]
   readonly pending: PendingAsk
+  readonly seen: Seen
   readonly at: number
 }
 
