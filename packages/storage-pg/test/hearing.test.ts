@@ -101,7 +101,8 @@ describe("a host whose database has moved", () => {
       const listens = (isListening: boolean) => {
         hears = isListening
       }
-      const subscriber = { host: "host", schema: "quotewire", notify: () => Effect.void, listens, nextDue: () => {} }
+      const notify = () => Effect.void
+      const subscriber = { host: "host", schema: "quotewire", notify, listens, works: () => true, nextDue: () => {} }
       const attempt = database.atEachPlace((connection) => listen(connection, subscriber))
       wire.refuse()
       assert.isTrue(Exit.isFailure(yield* Effect.exit(attempt)))

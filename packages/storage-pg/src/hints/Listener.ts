@@ -34,6 +34,8 @@ export interface Subscriber {
   readonly notify: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
   /** Called when announcements begin to arrive (true), and when they may be lost (false). */
   readonly listens: (isListening: boolean) => void
+  /** Whether the storage claims jobs from all workspaces. Otherwise, the connection does not ask when they are due. */
+  readonly works: () => boolean
   /** Called regularly with the next job's due time, in real time; null if no job is waiting. */
   readonly nextDue: (at: number | null) => void
 }
@@ -49,9 +51,10 @@ export type Listen = (
   subscriber: Subscriber
 ) => Effect.Effect<void, SqlError, Scope.Scope>
 
-// A claim at time 0 takes no jobs.
 const nextDue = (place: number, schema: string): string =>
-  inSchema(schema)(`select ${place} as place, next_due_at from quotewire.claim_1(0, 0, 0, $1::text[])`)
+  inSchema(schema)(`select ${place} as place, next_due_at from quotewire.next_due_1($1::text[]) next_due_at`)
+// `next_due_1` has no planner settings of its own (sql/0001_begin/settings.sql).
+const planned = { enable_seqscan: "off" }
 const kinds = Columns.texts(Schema.Array(Schema.String)).one(Job.jobKinds)
 const dueRows = Columns.rowsReader(Schema.Struct({ place: Schema.Int, next_due_at: Schema.NullOr(Schema.Int) }))
 
@@ -73,7 +76,8 @@ const open = Effect.fnUntraced(function* (
   yield* Effect.addFinalizer((exit: Exit.Exit<unknown, unknown>) =>
     Effect.andThen(Scope.close(connected, exit), Scope.close(listening, exit))
   )
-  const base = yield* Scope.provide(PgConnection.make(config), connected)
+  const startupParameters = { ...config.startupParameters, ...planned }
+  const base = yield* Scope.provide(PgConnection.make({ ...config, startupParameters }), connected)
   const session = yield* Scope.provide(base.pin, listening)
   const connectionLost = Latch.makeUnsafe()
   const subscribe = Effect.fnUntraced(function* (subscriber: Subscriber) {
@@ -87,9 +91,15 @@ const open = Effect.fnUntraced(function* (
   return { session, subscribe, lost: connectionLost.await }
 })
 
-/** Asks when the next job of each schema is due. */
-const askNextDue = Effect.fnUntraced(function* ({ session }: ListeningSession, listeners: ReadonlyArray<Subscriber>) {
-  for (const subscribers of Arr.chunksOf(listeners, maxAsked)) {
+/** Checks that the server responds. */
+const checkResponse = ({ session }: ListeningSession) => Effect.timeout(session.query("select"), answerMs)
+
+/** Asks when the next job of each schema is due whose jobs this host claims. Asks at least whether the server responds. */
+const askNextDue = Effect.fnUntraced(function* (listening: ListeningSession, listeners: ReadonlyArray<Subscriber>) {
+  const { session } = listening
+  const working = listeners.filter(({ works }) => works())
+  if (working.length === 0) yield* checkResponse(listening)
+  for (const subscribers of Arr.chunksOf(working, maxAsked)) {
     const statement = subscribers.map(({ schema }, place) => nextDue(place, schema)).join(" union all ")
     const { rows } = yield* Effect.timeout(session.query(statement, [kinds]), answerMs)
     for (const { place, next_due_at } of dueRows(rows)) {
@@ -97,6 +107,7 @@ const askNextDue = Effect.fnUntraced(function* ({ session }: ListeningSession, l
       subscribers[place]?.listens(true)
     }
   }
+  for (const subscriber of listeners) if (!working.includes(subscriber)) subscriber.listens(true)
 })
 
 /** Beats regularly until the server no longer responds. */
@@ -105,7 +116,7 @@ const beat = (listening: ListeningSession, subscribers: ReadonlySet<Subscriber>)
     for (const subscriber of subscribers) subscriber.listens(false)
   })
   // The statement fails if one of the schemas has just moved away, so check whether the server still responds.
-  const check = Effect.andThen(doubt, Effect.timeout(listening.session.query("select"), answerMs))
+  const check = Effect.andThen(doubt, checkResponse(listening))
   const once = Effect.suspend(() =>
     subscribers.size === 0
       ? Effect.void

@@ -40,11 +40,19 @@ export const storageOn: (
     yield* hints.watch(({ about }) => {
       if (about !== "record") due.hint()
     })
+    // Whether this host claims jobs. If so, it claims released jobs again by itself, and other hosts hear of them only
+    // when it stops. Otherwise a job that fails would go from host to host without a pause.
+    let hasWorked = false
     let hasMoved = false
     yield* database.atEachPlace((connection) =>
       Effect.gen(function* () {
-        const { listens, nextDue } = due.newsFromHere()
-        yield* means.listen(connection, { host: name, schema: database.schema, notify: hints.notify, listens, nextDue })
+        yield* means.listen(connection, {
+          host: name,
+          schema: database.schema,
+          notify: hints.notify,
+          works: () => hasWorked,
+          ...due.newsFromHere()
+        })
         // Hints that were sent during the move were lost, so assume that everything changed.
         if (hasMoved) yield* hints.notify([{ about: "everything" }])
         hasMoved = true
@@ -56,9 +64,6 @@ export const storageOn: (
     }
     const stored = (change: Change.Change) => Effect.suspend(() => announceAll(Hints.hintsOf(change, kinds)))
     const commit = yield* ChangeWriter.make(database, { queues: means.writers, stored })
-    // Whether this host claims jobs. If so, it claims released jobs again by itself, and other hosts hear of them only
-    // when it stops. Otherwise a job that fails would go from host to host without a pause.
-    let hasWorked = false
     const released = new Set<Ids.WorkspaceId>()
     yield* Effect.addFinalizer(() => Effect.sync(() => announce([...released].map(aboutJobs))))
     const claim = yield* Claimer.make(makeClaim(database), due)
