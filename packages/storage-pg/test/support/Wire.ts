@@ -1,5 +1,6 @@
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { Effect } from "effect"
+import { statementReader } from "./statementReader.ts"
 
 /** Which bytes are delayed: those to the server, those from it, or both. */
 export type Direction = "to" | "from" | "both"
@@ -19,6 +20,8 @@ export class Wire {
   requests = 0
   /** How many times the server has sent something. */
   answers = 0
+  /** The SQL of each statement that clients have executed. */
+  readonly statements: Array<string> = []
 
   private constructor(server: Server, port: number) {
     this.server = server
@@ -32,11 +35,15 @@ export class Wire {
         if (wire.refusing) return void near.destroy()
         const far = connect(wire.target, "127.0.0.1")
         const pair = [near, far] as const
+        const read = statementReader((sql) => wire.statements.push(sql))
         wire.pairs.add(pair)
         for (const [from, to] of [pair, [far, near] as const]) {
           from.on("data", (bytes) => {
             if (from === far) wire.answers++
-            else if (bytes[0] !== terminate) wire.requests++
+            else {
+              read(bytes)
+              if (bytes[0] !== terminate) wire.requests++
+            }
             if (!wire.silent) to.write(bytes)
           })
           from.on("close", () => to.destroy())
