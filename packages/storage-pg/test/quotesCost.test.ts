@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { defineCarrier, embed, generateSealKey, Money, Reply } from "@quotewire/core"
-import { Applications } from "@quotewire/core/testing"
+import { ExampleApplications } from "@quotewire/core/testing"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Redacted } from "effect"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
@@ -53,7 +53,7 @@ describe("a quote request on PostgreSQL, with three carriers that answer one aft
           line: "renters",
           consent_receipt_id: "receipt-0001",
           request_key,
-          application: Applications.smallest.renters
+          application: ExampleApplications.smallest.renters
         })
         for (const place of carriers.keys()) {
           tell(place)
