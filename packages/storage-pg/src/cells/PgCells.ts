@@ -1,5 +1,6 @@
 import { Cell, Storage } from "@quotewire/core"
 import { type Array, Clock, Context, Effect, Layer, Result, Schema, type Scope } from "effect"
+import { targetOf } from "../connection/Address.ts"
 import { cellRefused, type DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import * as DatabaseClock from "../database/DatabaseClock.ts"
@@ -63,9 +64,21 @@ const unlessRefused = <A, R>(
     VersionConflict: () => Effect.fail(cellRefused("Another program is changing the list of cells. Try again."))
   })
 
+/**
+ * Lets each cell that shares its server with another cell write with one statement at a time, unless its settings say
+ * otherwise. With two, the cells' statements would have fewer changes each, and cost the server a fifth more.
+ */
+const withWriters = ([first, ...others]: AllCells): AllCells => {
+  const placeOf = ({ url }: CellOptions) => targetOf(url)?.place ?? null
+  const places = [first, ...others].map(placeOf)
+  const isShared = (cell: CellOptions) => places.filter((place) => place === placeOf(cell)).length > 1
+  const settled = (cell: CellOptions): CellOptions => (isShared(cell) ? { writers: 1, ...cell } : cell)
+  return [settled(first), ...others.map(settled)]
+}
+
 /** Opens all cells. The first cell must be usable immediately; the others may become usable later. */
 const openAll = (
-  [home, ...others]: AllCells,
+  cells: AllCells,
   { work_cells }: WorkOptions
 ): Effect.Effect<
   { readonly home: OpenedStorage; readonly storage: OpenedStorage["storage"] },
@@ -73,6 +86,7 @@ const openAll = (
   Scope.Scope
 > =>
   Effect.gen(function* () {
+    const [home, ...others] = withWriters(cells)
     const names = [home, ...others].map(({ name }) => name)
     const twice = names.find((name, place) => names.indexOf(name) < place)
     if (twice !== undefined) return yield* cellRefused(`Two cells are named ${twice}.`)

@@ -11,8 +11,8 @@ import { storageOn } from "./storageOn.ts"
 /** Options of a storage backend on PostgreSQL. */
 export interface Options extends DatabaseOptions {
   /**
-   * How many statements may write changes concurrently; 2 by default. The changes of one workspace are always written
-   * in order.
+   * How many statements may write changes concurrently; 2 by default, but 1 for a cell that shares its server with
+   * another cell. The changes of one workspace are always written in order.
    */
   readonly writers?: number
 }
