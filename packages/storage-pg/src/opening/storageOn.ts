@@ -43,16 +43,11 @@ export const storageOn: (
     // Whether this host claims jobs. If so, it claims released jobs again by itself, and other hosts hear of them only
     // when it stops. Otherwise a job that fails would go from host to host without a pause.
     let hasWorked = false
+    const subscriber = { host: name, schema: database.schema, notify: hints.notify, works: () => hasWorked }
     let hasMoved = false
     yield* database.atEachPlace((connection) =>
       Effect.gen(function* () {
-        yield* means.listen(connection, {
-          host: name,
-          schema: database.schema,
-          notify: hints.notify,
-          works: () => hasWorked,
-          ...due.newsFromHere()
-        })
+        yield* means.listen(connection, { ...subscriber, ...due.newsFromHere() })
         // Hints that were sent during the move were lost, so assume that everything changed.
         if (hasMoved) yield* hints.notify([{ about: "everything" }])
         hasMoved = true
