@@ -125,7 +125,7 @@ describe("the console", () => {
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const options = JSON.parse('{ "console": "yes" }')
-      assert.throws(() => nodeHandler(quotewire, options), "console must be true, false, or { folder }")
+      assert.throws(() => nodeHandler(quotewire, options), "console: Must be true, false, or { folder }")
     })
   )
 })

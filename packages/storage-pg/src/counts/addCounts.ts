@@ -14,7 +14,7 @@ const additionColumns = {
   window_ms: time,
   added: time
 }
-const { statement, parameters } = DatabaseFunction.make("tally_1", { at: time }, { additions: additionColumns })
+const { statement, parameters } = DatabaseFunction.make("tally_1", { at: time }, { tallies: additionColumns })
 const totals = Columns.rowsReader(Schema.Struct({ total: Schema.Int }))
 
 const sweep = query("sweep_tallies")
@@ -30,6 +30,8 @@ export const makeAddCounts = (database: Database): Storage.Storage["Service"]["a
       sweptAt = now
       yield* Effect.ignore(database.write(sweep, [time.one(now)]))
     }
-    return totals(yield* database.write(statement, parameters({ at: now }, { additions }))).map(({ total }) => total)
+    return totals(yield* database.write(statement, parameters({ at: now }, { tallies: additions }))).map(
+      ({ total }) => total
+    )
   })
 }

@@ -53,8 +53,9 @@ export type Listen = (
 
 const nextDue = (place: number, schema: string): string =>
   inSchema(schema)(`select ${place} as place, next_due_at from quotewire.next_due_1($1::text[]) next_due_at`)
-// `next_due_1` has no planner settings of its own (sql/0001_begin/settings.sql).
-const planned = { enable_seqscan: "off" }
+// `next_due_1` has no planner settings of its own (sql/0001_begin/settings.sql). This is a statement, because poolers
+// refuse unknown connection settings.
+const planByIndex = "set enable_seqscan = off"
 const kinds = Columns.texts(Schema.Array(Schema.String)).one(Job.jobKinds)
 const dueRows = Columns.rowsReader(Schema.Struct({ place: Schema.Int, next_due_at: Schema.NullOr(Schema.Int) }))
 
@@ -76,9 +77,9 @@ const open = Effect.fnUntraced(function* (
   yield* Effect.addFinalizer((exit: Exit.Exit<unknown, unknown>) =>
     Effect.andThen(Scope.close(connected, exit), Scope.close(listening, exit))
   )
-  const startupParameters = { ...config.startupParameters, ...planned }
-  const base = yield* Scope.provide(PgConnection.make({ ...config, startupParameters }), connected)
+  const base = yield* Scope.provide(PgConnection.make(config), connected)
   const session = yield* Scope.provide(base.pin, listening)
+  yield* session.query(planByIndex)
   const connectionLost = Latch.makeUnsafe()
   const subscribe = Effect.fnUntraced(function* (subscriber: Subscriber) {
     const notifications = yield* Scope.provide(session.listen(subscriber.schema), listening)

@@ -65,7 +65,7 @@ const Animal = Schema.Struct({
   prior_conditions: Schema.optionalKey(
     Fact.choice(["none_known", "some", "unknown"], {
       title: "Whether the pet has, or had, an illness or injury",
-      description: "Do not ask for a diagnosis",
+      description: "Never asked for a diagnosis",
       "x-assume": { value: "unknown" }
     })
   )
