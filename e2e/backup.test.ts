@@ -189,13 +189,12 @@ const keepsItsPromises = Effect.fnUntraced(function* (source: Source) {
 })
 
 describe("a database that was backed up under load", () => {
-  it.live(
-    "can be restored elsewhere from a base backup and archived WAL with all accepted work, which then finishes",
-    () => Effect.flatMap(baseBackup, keepsItsPromises)
+  it.live("can be restored from a base backup and archived WAL, and all accepted work then finishes", () =>
+    Effect.flatMap(baseBackup, keepsItsPromises)
   )
 
   it.live.skipIf(!canDump())(
-    "can be restored elsewhere from a dump with all accepted work, which then finishes (needs a pg_dump as new as the server)",
+    "can be restored from a dump, and all accepted work then finishes (needs a recent pg_dump)",
     () => Effect.flatMap(dump, keepsItsPromises)
   )
 })

@@ -148,10 +148,10 @@ const host = Layer.unwrap(Effect.map(Second, ({ cells }) => http(PgCells.layer(c
 const second = Second.layer.pipe(Layer.provide(FourCells.layer))
 
 layer(Layer.provideMerge(host, second), { excludeTestServices: true, timeout: "60 seconds" })(
-  "when one of two servers with cells",
+  "a failing server with cells",
   (it) => {
     it.effect.each(faults)(
-      "$what, the callers on that server lose nothing, and other callers are not affected",
+      "loses nothing for its own callers and does not affect others when it $what",
       ({ begin, end, isAnswering }) =>
         Effect.gen(function* () {
           const { call } = yield* Host

@@ -29,7 +29,7 @@ const apart = Effect.gen(function* () {
 
 const on = <A, E, R>(host: Host["Service"], effect: Effect.Effect<A, E, R>) => Effect.provideService(effect, Host, host)
 
-describe("two hosts whose clocks are thirty seconds ahead and thirty seconds behind", () => {
+describe("two hosts whose clocks are a minute apart", () => {
   it.live("use the database's clock, so that no job runs twice or late", () =>
     Effect.gen(function* () {
       const { ahead, behind, keys } = yield* apart
@@ -60,7 +60,7 @@ describe("two hosts whose clocks are thirty seconds ahead and thirty seconds beh
     })
   )
 
-  it.live("run every scenario completely and once, whichever host is called", () =>
+  it.live("run every scenario completely and once, whichever host gets the calls", () =>
     Effect.gen(function* () {
       const { ahead, behind, keys } = yield* apart
       const { allAre, receiver } = yield* on(behind, subscribe(keys))

@@ -13,10 +13,10 @@ import { scopedDatabase, statements } from "../test/support/TestDatabase.ts"
 
 const [first = 1, last = first] = (process.env.QUOTEWIRE_CRASH_SEEDS ?? "1-3").split("-").map(Number)
 
-describe("hosts on one PostgreSQL that crash, pause and lose the database while two callers advance a clock", () => {
+describe("crashing and pausing hosts on one PostgreSQL", () => {
   for (let seed = first; seed <= last; seed++) {
     it.effect(
-      `set the clock to the sum of the advances, deliver every event, and leave no delivery waiting: seed ${seed}`,
+      `set the clock to the sum of the callers' advances, and deliver every event: seed ${seed}`,
       () =>
         Effect.gen(function* () {
           const { options, url } = yield* scopedDatabase

@@ -86,9 +86,9 @@ const faults = [
   }
 ]
 
-describe("a host, while its database", () => {
+describe("a host whose database fails", () => {
   it.live.each(faults)(
-    "$name, returns 503 with Retry-After, and recovers without losing anything",
+    "returns 503 with Retry-After, and loses nothing, while its database $name",
     ({ begin, end, reads }) =>
       Effect.gen(function* () {
         const service = yield* served(1)

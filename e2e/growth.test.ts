@@ -43,7 +43,7 @@ const settings = Effect.gen(function* () {
 
 layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("growth", (it) => {
   it.effect(
-    "a service on one database grows to four cells on two servers under load without failing a request or losing data",
+    "a service grows from one database to four cells under load, and loses nothing",
     () =>
       Effect.gen(function* () {
         const { moves_to, others, url } = yield* settings

@@ -22,7 +22,7 @@ const start = (keys: Keys, request_key: string, more: object = {}, options = {})
   )
 
 everywhere("a caller's journeys", (it) => {
-  it.effect("a caller reads a line's capabilities, whose facts schema lists the required facts", () =>
+  it.effect("a caller reads a line's capabilities, including a schema of the required facts", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -40,7 +40,7 @@ everywhere("a caller's journeys", (it) => {
     })
   )
 
-  it.effect("a caller learns about every missing and every wrong fact before any carrier is asked", () =>
+  it.effect("a caller learns of every missing or wrong fact before any carrier is asked", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -98,26 +98,24 @@ everywhere("a caller's journeys", (it) => {
     })
   )
 
-  it.effect(
-    "a caller gets the same request for the same key and input, and a conflict for the same key with a different input",
-    () =>
-      Effect.gen(function* () {
-        const host = yield* Host
-        const keys = yield* host.newOrganization
-        const starts = yield* Effect.all(
-          Array.from({ length: 20 }, () => start(keys, "same")),
-          { concurrency: "unbounded" }
-        )
-        assert.strictEqual(new Set(starts.map(({ body }) => body.id)).size, 1)
-        const other = yield* start(keys, "same", { line: "pet", application: ExampleApplications.smallest.pet })
-        assert.strictEqual(other.status, 409)
-        assert.strictEqual(other.body.error.retry_action.type, "use_new_request_key")
-        const listed = yield* host.call(keys, "list_quote_requests", {})
-        assert.strictEqual(listed.body.quote_requests.length, 1)
-      })
+  it.effect("a caller gets the same request for the same key and input, or otherwise a conflict", () =>
+    Effect.gen(function* () {
+      const host = yield* Host
+      const keys = yield* host.newOrganization
+      const starts = yield* Effect.all(
+        Array.from({ length: 20 }, () => start(keys, "same")),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(new Set(starts.map(({ body }) => body.id)).size, 1)
+      const other = yield* start(keys, "same", { line: "pet", application: ExampleApplications.smallest.pet })
+      assert.strictEqual(other.status, 409)
+      assert.strictEqual(other.body.error.retry_action.type, "use_new_request_key")
+      const listed = yield* host.call(keys, "list_quote_requests", {})
+      assert.strictEqual(listed.body.quote_requests.length, 1)
+    })
   )
 
-  it.effect("a caller can cancel a queued request, but not a request that has begun", () =>
+  it.effect("a caller can cancel a queued request, but not one that has begun", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -152,7 +150,7 @@ everywhere("a caller's journeys", (it) => {
     })
   )
 
-  it.effect("a caller sees no data of another organization", () =>
+  it.effect("a caller sees no data of any other organization", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const mine = yield* host.newOrganization
@@ -169,28 +167,26 @@ everywhere("a caller's journeys", (it) => {
     })
   )
 
-  it.effect(
-    "a caller follows a quote's link while the quote is active, and then learns why the link no longer works",
-    () =>
-      Effect.gen(function* () {
-        const host = yield* Host
-        const keys = yield* host.newOrganization
-        const started = yield* start(keys, "link", { scenario: "quote_expires_soon" })
-        yield* host.call(keys, "advance_time", { seconds: 30 })
-        const read = yield* host.call(keys, "get_quote_request", { id: started.body.id })
-        const [action] = read.body.quotes[0].next_actions
-        assert.strictEqual(action.type, "continue_on_carrier_site")
-        assert.strictEqual(action.url, host.base_url + action.redirect_path)
-        const click = () => Effect.promise(() => fetch(host.base_url + action.redirect_path, { redirect: "manual" }))
-        assert.strictEqual((yield* click()).status, 200)
-        yield* host.call(keys, "advance_time", { seconds: 200 })
-        const dead = yield* click()
-        assert.strictEqual(dead.status, 410)
-        assert.include(yield* Effect.promise(() => dead.text()), "expired")
-      })
+  it.effect("a caller follows an active quote's link, and later learns why it no longer works", () =>
+    Effect.gen(function* () {
+      const host = yield* Host
+      const keys = yield* host.newOrganization
+      const started = yield* start(keys, "link", { scenario: "quote_expires_soon" })
+      yield* host.call(keys, "advance_time", { seconds: 30 })
+      const read = yield* host.call(keys, "get_quote_request", { id: started.body.id })
+      const [action] = read.body.quotes[0].next_actions
+      assert.strictEqual(action.type, "continue_on_carrier_site")
+      assert.strictEqual(action.url, host.base_url + action.redirect_path)
+      const click = () => Effect.promise(() => fetch(host.base_url + action.redirect_path, { redirect: "manual" }))
+      assert.strictEqual((yield* click()).status, 200)
+      yield* host.call(keys, "advance_time", { seconds: 200 })
+      const dead = yield* click()
+      assert.strictEqual(dead.status, 410)
+      assert.include(yield* Effect.promise(() => dead.text()), "expired")
+    })
   )
 
-  it.effect("a caller resets the sandbox, after which all data is gone and feed cursors have expired", () =>
+  it.effect("a caller resets the sandbox, which deletes all data and expires feed cursors", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

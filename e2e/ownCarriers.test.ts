@@ -158,12 +158,16 @@ const inOneSandbox: Story = {
 }
 
 // One host after another: on an overloaded machine asks would time out, which is not a fault of the clock.
-describe("each offer from a custom carrier becomes a quote, however the clock is advanced", () => {
+describe("custom carriers in a sandbox", () => {
   it.live.each([
     ["over REST, in memory", asHost(http, MemoryStorage.layer), stories(drawn)],
     ["over REST, in PostgreSQL", asHost(http, pgStorage), stories(drawn)],
     ["through tools", asHost(tools, MemoryStorage.layer), stories([])],
     ["in a program, by embed", asEmbedded, stories(drawn)],
     ["in quotewire dev", asDev, [inOneSandbox]]
-  ] as const)("%s", ([name, open, told_stories]) => playAll(name, open, told_stories), 120_000)
+  ] as const)(
+    "get a quote for each of their offers, however the clock advances: %s",
+    ([name, open, told_stories]) => playAll(name, open, told_stories),
+    120_000
+  )
 })

@@ -88,7 +88,7 @@ const isAccessible = async (page: Page): Promise<void> => {
 }
 
 describe("a partner link's page", () => {
-  it("shows a request with its quotes and events read-only, and keeps its token out of every URL", async () => {
+  it("shows a request with its quotes and events read-only, and keeps its token out of URLs", async () => {
     const link = await linkFrom(server.key, `/requests/${await quoted()}`)
     const { asked, page } = await open(link)
     await heading(page, "Renters").waitFor()
@@ -104,7 +104,7 @@ describe("a partner link's page", () => {
     await isAccessible(page)
   })
 
-  it("shows an endpoint with its deliveries and attempts, without any action", async () => {
+  it("shows an endpoint with its deliveries and attempts, but no actions", async () => {
     const receiver = await failing()
     const { id } = await host.quotewire
       .client(server.key)
@@ -124,7 +124,7 @@ describe("a partner link's page", () => {
     await receiver.close()
   })
 
-  it("shows nothing if the link has expired, was altered, is incomplete, or is for a different page", async () => {
+  it("shows nothing for an expired, altered, incomplete or mismatched link", async () => {
     const id = await quoted()
     const link = await linkFrom(server.key, `/requests/${id}`)
     const shows = async (address: string, says: string) => {

@@ -18,7 +18,7 @@ const dated = (application: object, today: Date): object =>
 
 onEveryHost("prices", (it, { whole }) => {
   it.effect.each(golden.cases.filter(({ line }) => whole || line === "personal_auto"))(
-    "of $name match the rate plans to the cent",
+    "match the rate plans to the cent for $name",
     ({ line, application, premiums }) =>
       Effect.gen(function* () {
         const host = yield* Host

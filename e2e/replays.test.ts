@@ -40,7 +40,7 @@ const confirmedSubscriber = Effect.fnUntraced(function* (eventTypes: ReadonlyArr
 })
 
 onEveryStorage("sandbox replays", (it) => {
-  it.effect("a replay can send every event as recorded, and explains how to handle the replay", () =>
+  it.effect("a replay can send every event as recorded, and explains how to handle it", () =>
     Effect.gen(function* () {
       const { replay, after, chosen, bodies, attempts, allAre, receiver } = yield* confirmedSubscriber()
       const { scenarioCode, deliveries, notice, recovery } = yield* replay()
@@ -69,7 +69,7 @@ onEveryStorage("sandbox replays", (it) => {
     })
   )
 
-  it.effect("a replay can send the events in reverse order, so that versions decrease", () =>
+  it.effect("a replay can send events in reverse order, so that versions decrease", () =>
     Effect.gen(function* () {
       const { replay, after, chosen } = yield* confirmedSubscriber()
       assert.strictEqual((yield* replay("reversed")).deliveries, chosen.length)
@@ -104,7 +104,7 @@ onEveryStorage("sandbox replays", (it) => {
     })
   )
 
-  it.effect("a replay sends each subscription only its event types", () =>
+  it.effect("a replay sends each subscription only the event types that it selected", () =>
     Effect.gen(function* () {
       const { replay, after, chosen } = yield* confirmedSubscriber(["quote.created"])
       assert.lengthOf(chosen, 3)
@@ -113,7 +113,7 @@ onEveryStorage("sandbox replays", (it) => {
     })
   )
 
-  it.effect("a replay also reaches a subscription created later, and adds the events to that subscription's log", () =>
+  it.effect("a replay also reaches a newer subscription, and adds the events to its log", () =>
     Effect.gen(function* () {
       const { replay, keys, chosen } = yield* confirmedSubscriber()
       const late = yield* subscribe(keys)

@@ -88,7 +88,7 @@ const stores: ReadonlyArray<First> = [
   ["gets a response", "/v1/sandbox", () => ({})],
   ["starts a quote request", "/v1/quote-requests", () => ({ body: JSON.stringify(starting) })],
   ["is refused with 403", "/v1/events", ({ widget }) => ({ key: widget })],
-  ["is refused with 404, of a resource", "/v1/quotes/qt_x", () => ({})],
+  ["is refused with 404 for an unknown resource", "/v1/quotes/qt_x", () => ({})],
   ["is refused with 422", "/v1/events?limit=0", () => ({})],
   ["is refused with invalid_json", "/v1/quote-requests", () => ({ body: "{" })]
 ]
@@ -97,7 +97,7 @@ const storesNot: ReadonlyArray<First> = [
   ["is refused with 401", "/v1/sandbox", ({ server }) => ({ key: `${server.slice(0, -1)}-` })],
   ["is refused with 413", "/v1/quote-requests", () => ({ body: " ".repeat(300_000) })],
   ["is refused with invalid_version", "/v1/sandbox", () => ({ version: "2020-01-01" })],
-  ["finds no such path", "/v1/nothing", () => ({})],
+  ["names an unknown path", "/v1/nothing", () => ({})],
   ["names its revision", "/v1/sandbox", () => ({ version: older })]
 ]
 
@@ -122,7 +122,7 @@ describe("an integration's pinned revision", () => {
 
 describe("a caller pinned to an older revision", () => {
   testOnEveryStorage(
-    "sees no change in its requests, responses and webhooks, and can upgrade call by call",
+    "sees no change in requests, responses or webhooks, and can upgrade call by call",
     Effect.gen(function* () {
       const keys = yield* before(Effect.tap(newOrganization, (keys) => send(keys, "/v1/sandbox")))
       const receiver = yield* NodeReceiver.start()

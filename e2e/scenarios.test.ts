@@ -29,7 +29,7 @@ const timelineOf = Effect.fnUntraced(function* (keys: Keys, createdAt: string) {
   return [...rows].map(([t, events]) => ({ t, events }))
 })
 
-onEveryHost("each scenario", (it, { whole }) => {
+onEveryHost("scenarios", (it, { whole }) => {
   describe.each(scenarios)("%s", (scenario) => {
     it.effect.each(whole ? lineNames : one)("emits exactly its documented events for %s", (line) =>
       Effect.gen(function* () {

@@ -100,7 +100,7 @@ const holds = (seen: Places<Place>, sentinels: Sentinels) => {
 }
 
 describe("secrets", () => {
-  it("are found by the scan in every form", () => {
+  it("are found by this test's scan in every form", () => {
     const secret = "Sentinel+cr3dential/ä=="
     for (const [form, text] of Object.entries(formsOf(secret))) {
       assert.isNotEmpty(findIn({ secret }, `before ${text} after`), form)
@@ -113,28 +113,26 @@ describe("secrets", () => {
     assert.deepStrictEqual(findIn({ secret }, "Sentinel"), [])
   })
 
-  it.live(
-    "never appear in a log, error, metric, span, URL, event, webhook, response, or a storage backend's memory",
-    () =>
-      Effect.gen(function* () {
-        const seen = new Places<Place>(placeNames)
-        const noting = Layer.effect(
-          Storage.Storage,
-          Effect.map(Storage.Storage, (storage) => ({
-            ...storage,
-            commit: (change: Change.Change) => {
-              const writes = change.writes.map((record) => Change.record({ ...record, body: record.body }))
-              seen.note("storage", { ...change, writes })
-              return storage.commit({ ...change, writes })
-            }
-          }))
-        ).pipe(Layer.provide(MemoryStorage.layer))
-        const { sentinels } = yield* story(noting, seen, generateSealKey())
-        holds(seen, sentinels)
-      }).pipe(Effect.scoped)
+  it.live("never appear in logs, errors, metrics, spans, URLs, events, webhooks, responses or memory", () =>
+    Effect.gen(function* () {
+      const seen = new Places<Place>(placeNames)
+      const noting = Layer.effect(
+        Storage.Storage,
+        Effect.map(Storage.Storage, (storage) => ({
+          ...storage,
+          commit: (change: Change.Change) => {
+            const writes = change.writes.map((record) => Change.record({ ...record, body: record.body }))
+            seen.note("storage", { ...change, writes })
+            return storage.commit({ ...change, writes })
+          }
+        }))
+      ).pipe(Layer.provide(MemoryStorage.layer))
+      const { sentinels } = yield* story(noting, seen, generateSealKey())
+      holds(seen, sentinels)
+    }).pipe(Effect.scoped)
   )
 
-  it.live("appear in no PostgreSQL table, and in no command's output", () =>
+  it.live("appear in no PostgreSQL table and in no command's output", () =>
     Effect.gen(function* () {
       const seen = new Places<Place>([...placeNames, "CLI output"])
       const { options, url } = yield* scopedDatabase

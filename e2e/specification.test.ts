@@ -42,52 +42,50 @@ const readFeed = Effect.fnUntraced(function* (keys: Keys, limit: number) {
 })
 
 onEveryHost("the specification", (it) => {
-  it.effect(
-    "a client lists quote requests newest first, by every filter, in pages whose cursors are valid only for that list",
-    () =>
-      Effect.gen(function* () {
-        const keys = yield* newKeys
-        const ids: Array<string> = []
-        for (let count = 0; count < 3; count++) {
-          ids.unshift(yield* startRequest(keys))
-          yield* advance(keys, 60)
-        }
-        const waiting = yield* startRequest(keys, { scenario: "waits_in_queue" })
-        // All requests, newest first.
-        const { all } = yield* readAll(keys, "list_quote_requests", "quote_requests", { limit: 2 })
+  it.effect("a client lists quote requests by every filter, newest first, with cursors for that list only", () =>
+    Effect.gen(function* () {
+      const keys = yield* newKeys
+      const ids: Array<string> = []
+      for (let count = 0; count < 3; count++) {
+        ids.unshift(yield* startRequest(keys))
+        yield* advance(keys, 60)
+      }
+      const waiting = yield* startRequest(keys, { scenario: "waits_in_queue" })
+      // All requests, newest first.
+      const { all } = yield* readAll(keys, "list_quote_requests", "quote_requests", { limit: 2 })
+      assert.deepStrictEqual(
+        all.map(({ id }) => id),
+        [waiting, ...ids]
+      )
+      // Each filter, and what it finds.
+      const [newest, second] = all
+      const between = new Date((Date.parse(newest.created_at) + Date.parse(second.created_at)) / 2).toISOString()
+      const filters: ReadonlyArray<readonly [object, ReadonlyArray<string>]> = [
+        [{ status: "in_progress" }, [waiting]],
+        [{ status: "completed" }, ids],
+        [{ line: "pet" }, []],
+        [{ line: "renters", status: "failed" }, []],
+        [{ created_after: between }, [waiting]],
+        [{ created_before: between }, ids],
+        [{ updated_since: newest.updated_at }, [waiting]]
+      ]
+      for (const [filter, expected] of filters) {
+        const found = yield* readAll(keys, "list_quote_requests", "quote_requests", { ...filter, limit: 100 })
         assert.deepStrictEqual(
-          all.map(({ id }) => id),
-          [waiting, ...ids]
+          found.all.map(({ id }) => id),
+          [...expected],
+          JSON.stringify(filter)
         )
-        // Each filter, and what it finds.
-        const [newest, second] = all
-        const between = new Date((Date.parse(newest.created_at) + Date.parse(second.created_at)) / 2).toISOString()
-        const filters: ReadonlyArray<readonly [object, ReadonlyArray<string>]> = [
-          [{ status: "in_progress" }, [waiting]],
-          [{ status: "completed" }, ids],
-          [{ line: "pet" }, []],
-          [{ line: "renters", status: "failed" }, []],
-          [{ created_after: between }, [waiting]],
-          [{ created_before: between }, ids],
-          [{ updated_since: newest.updated_at }, [waiting]]
-        ]
-        for (const [filter, expected] of filters) {
-          const found = yield* readAll(keys, "list_quote_requests", "quote_requests", { ...filter, limit: 100 })
-          assert.deepStrictEqual(
-            found.all.map(({ id }) => id),
-            [...expected],
-            JSON.stringify(filter)
-          )
-        }
-        // A cursor from one list is rejected by another, and so are invalid limits.
-        const { body } = yield* call(keys, "list_quote_requests", { limit: 1 })
-        const foreign = yield* call(keys, "list_events", { cursor: body.next_cursor })
-        assert.deepStrictEqual([foreign.status, foreign.body.error.code], [400, "invalid_cursor"])
-        for (const limit of [0, 101]) {
-          const refused = yield* call(keys, "list_quote_requests", { limit })
-          assert.deepStrictEqual([refused.status, refused.body.error.field_errors[0].path], [422, "limit"])
-        }
-      })
+      }
+      // A cursor from one list is rejected by another, and so are invalid limits.
+      const { body } = yield* call(keys, "list_quote_requests", { limit: 1 })
+      const foreign = yield* call(keys, "list_events", { cursor: body.next_cursor })
+      assert.deepStrictEqual([foreign.status, foreign.body.error.code], [400, "invalid_cursor"])
+      for (const limit of [0, 101]) {
+        const refused = yield* call(keys, "list_quote_requests", { limit })
+        assert.deepStrictEqual([refused.status, refused.body.error.field_errors[0].path], [422, "limit"])
+      }
+    })
   )
 
   it.effect("a client reads every version of a quote that was forced to expire", () =>
@@ -116,7 +114,7 @@ onEveryHost("the specification", (it) => {
     })
   )
 
-  it.effect("a client pages through the feed until a page is empty, and resumes later", () =>
+  it.effect("a client pages through the feed to an empty page, and resumes later", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const empty = yield* call(keys, "list_events")
@@ -138,7 +136,7 @@ onEveryHost("the specification", (it) => {
     })
   )
 
-  it.effect("a client can have at most ten active subscriptions, and can create another after disabling one", () =>
+  it.effect("a client can have ten active subscriptions, and can replace one that it disables", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const create = (event_types: ReadonlyArray<string> = ["quote.created"]) =>
@@ -168,7 +166,7 @@ onEveryHost("the specification", (it) => {
     })
   )
 
-  it.effect("a client finds its refused calls in the request log without their bodies", () =>
+  it.effect("a client finds its refused calls in the request log, without their bodies", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       yield* startRequest(keys)
@@ -228,7 +226,7 @@ onEveryHost("the specification", (it) => {
     })
   )
 
-  it.effect("a client selects a scenario from the list for its next starts", () =>
+  it.effect("a client selects a listed scenario for its next starts", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { body } = yield* call(keys, "list_sandbox_scenarios")

@@ -84,7 +84,7 @@ const furnished = Effect.fnUntraced(function* (keys: Keys) {
   return (name: string) => inputs[name]?.() ?? {}
 })
 
-layer(http(storage), { excludeTestServices: true })("while storage is unavailable", (it) => {
+layer(http(storage), { excludeTestServices: true })("unavailable storage", (it) => {
   it.effect.each(operations.map(({ name }) => name))(
     "%s returns 503 with Retry-After, and never 500, whichever storage step fails",
     (name) =>
@@ -116,7 +116,7 @@ layer(http(storage), { excludeTestServices: true })("while storage is unavailabl
       })
   )
 
-  it.effect("an interrupted advance continues when it is retried with its key, and moves the clock once", () =>
+  it.effect("an interrupted advance continues when retried with its key, and moves the clock once", () =>
     Effect.gen(function* () {
       const { call, newOrganization } = yield* Host
       const keys = yield* newOrganization

@@ -169,14 +169,14 @@ class LedgerClosed extends Error {
   override readonly name = "LedgerClosed"
 }
 
-describe("support finds out that a quote never came because", () => {
-  it("the carrier declined", async () => {
+describe("a missing quote or event", () => {
+  it("support sees that the carrier declined", async () => {
     await prepare(declining)
     await open(await ended("declined"))
     await found(said("naic:10001", /prior claims/i))
   })
 
-  it("the carrier's offer broke a rule, and sees which rule", async () => {
+  it("support sees which rule the carrier's offer broke", async () => {
     await prepare(wrong)
     await open(await ended("wrong"))
     await found(said("naic:10002", /unreadable answer/i))
@@ -184,13 +184,13 @@ describe("support finds out that a quote never came because", () => {
     await found(page.getByText(/handoff_url/).first())
   })
 
-  it("the carrier was silent", async () => {
+  it("support sees that the carrier was silent", async () => {
     await prepare(silent)
     await open(await ended("silent"))
     await found(said("naic:10003", /timeout/i))
   })
 
-  it("the carrier's circuit was open", async () => {
+  it("support sees that the carrier's circuit was open", async () => {
     await prepare(failing)
     for (let n = 0; n < 20; n++) await ended(`failing-${n}`)
     await open(await ended("circuit"))
@@ -204,13 +204,13 @@ describe("support finds out that a quote never came because", () => {
     )
   })
 
-  it("the organization has no connection to the carrier", async () => {
+  it("support sees that the organization has no connection to the carrier", async () => {
     await prepare(unconnected)
     await open(await ended("unconnected"))
     await found(said("naic:10005", /not appointed/i))
   })
 
-  it("the subscription's endpoint has an untrusted certificate", async () => {
+  it("support sees that the endpoint has an untrusted certificate", async () => {
     await prepare(declining)
     const client = host.quotewire.client(key)
     const endpoint = createTlsServer(Certificate.make("127.0.0.1"), (_, response) => void response.end())
@@ -237,7 +237,7 @@ describe("support finds out that a quote never came because", () => {
     endpoint.close()
   })
 
-  it("the subscription's endpoint was turned off", async () => {
+  it("support sees that the endpoint was turned off", async () => {
     await prepare(declining)
     const client = host.quotewire.client(key)
     const closed = createServer()
@@ -265,7 +265,7 @@ describe("support finds out that a quote never came because", () => {
     )
   })
 
-  it("the event's handler failed, and sees the error", async () => {
+  it("support sees that the event's handler failed, and with which error", async () => {
     await prepare(declining)
     const { quotewire } = host
     const stop = quotewire.consume(

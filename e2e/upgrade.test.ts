@@ -31,7 +31,7 @@ const startHost = ({ options }: TestDatabase, all: ReadonlyArray<Migration>) =>
 
 describe("a release with a purely additive migration", () => {
   it.live(
-    "replaces the previous release under load without failing a request or losing data",
+    "replaces the previous release under load without failed requests or lost data",
     () =>
       Effect.gen(function* () {
         const database = yield* scopedDatabase

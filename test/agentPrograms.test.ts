@@ -99,7 +99,7 @@ describe("the desktop bundle", () => {
     assert.isTrue(user_config?.api_key?.sensitive)
   })
 
-  it.live("serves a desktop program from its own content, with and without a key", () =>
+  it.live("serves a desktop program from its own files, with or without a key", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "quotewire.mcpb")
@@ -198,7 +198,7 @@ const targetsOf = ({ cursor, cursor_web, vscode, vscode_web }: InstallLinks): Re
 describe("the entry in the MCP server registry", () => {
   const server = decoded(Server, "packages/cli/server.json")
 
-  it("names the package and its version, and the package names the entry", () => {
+  it("names the package and its version, as the package names the entry", () => {
     assert.strictEqual(server.version, version)
     assert.deepStrictEqual(
       server.packages.map(({ identifier, version }) => [identifier, version]),
@@ -225,7 +225,7 @@ describe("the entry in the MCP server registry", () => {
     assert.isTrue(key?.isSecret)
   })
 
-  it.live("starts a program that forwards to the host named by every link and the remote entry", () =>
+  it.live("starts a program that forwards to the host that the remote entry and every link name", () =>
     Effect.gen(function* () {
       const { base_url } = yield* host
       const [{ environmentVariables, packageArguments }] = server.packages
@@ -268,7 +268,7 @@ describe("the plugin and the extension", () => {
   })
   const of = <A>(schema: Schema.Decoder<A>, path: string) => Schema.decodeUnknownSync(schema)(json(path))
 
-  it("have the packages' version, and start the command in that version", () => {
+  it("have the packages' version, and start that version of the command", () => {
     for (const path of ["claude-code/.claude-plugin/plugin.json", "gemini/gemini-extension.json"]) {
       assert.deepStrictEqual(of(Named, `agent-programs/${path}`), { name: "quotewire", version: version ?? "" })
     }
@@ -286,7 +286,7 @@ describe("the plugin and the extension", () => {
     }
   })
 
-  it("give models the same instructions, including what the skill is for", () => {
+  it("give models the same instructions", () => {
     const { text } = read("agent-programs/claude-code/skills/quote-insurance/SKILL.md")
     const [, head = "", body = ""] = /^---\n([\s\S]*?)\n---\n\n([\s\S]*)$/.exec(text) ?? []
     const Frontmatter = Schema.Struct({

@@ -54,7 +54,7 @@ const reads = {
 }
 
 describe("a model that reads only results", () => {
-  it.effect.each(["texts", "structuredContent"] as const)("gets from capabilities to a quote with %s alone", (part) =>
+  it.effect.each(["texts", "structuredContent"] as const)("reaches a quote from a line's capabilities (%s)", (part) =>
     Effect.gen(function* () {
       const { results, said } = yield* played(reads[part])
       assert.match(said, /^Done: \$/)
@@ -63,11 +63,11 @@ describe("a model that reads only results", () => {
   )
 })
 
-describe("what a client keeps of a tool declaration", () => {
+describe("a client's copy of a tool declaration", () => {
   const fact = { type: "object", properties: { sex: { type: "string", enum: ["male", "female"] } }, required: ["sex"] }
   const declared = { type: "object", properties: { pets: { type: "array", items: fact } }, required: ["pets"] }
 
-  it("is everything if the declaration is unchanged, even with references", () => {
+  it("is complete if the declaration is unchanged, even with references", () => {
     const everything = { facts: [2, 2], required: "kept", values: [1, 1], unions: [0, 0] }
     assert.deepStrictEqual<object>(Kept.compare(declared, declared), everything)
     const referring = {
@@ -78,7 +78,7 @@ describe("what a client keeps of a tool declaration", () => {
     assert.deepStrictEqual<object>(Kept.compare(declared, referring), everything)
   })
 
-  it("lacks the properties of an emptied object", () => {
+  it("lacks the properties of an object that the client has emptied", () => {
     const emptied = { ...declared, properties: { pets: { type: "array", items: {} } } }
     assert.deepStrictEqual<object>(Kept.compare(declared, emptied), {
       facts: [1, 2],

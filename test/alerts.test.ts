@@ -88,7 +88,7 @@ describe("the alerts", () => {
     }
   })
 
-  it("fire when they should, as checked by promtool", ({ skip }) => {
+  it("fire when they should, as promtool confirms", ({ skip }) => {
     const run = (...args: ReadonlyArray<string>) => spawnSync("promtool", args, { cwd: `${root}/deploy/prometheus` })
     if (run("--version").error !== undefined) skip("promtool is not installed")
     for (const [what, file] of [
@@ -105,7 +105,7 @@ describe("the dashboard", () => {
   const { panels, templating } = JSON.parse(read(dashboard).text)
   const graphs = panels.filter(({ type }: { type: string }) => type !== "row")
 
-  it("uses metrics and labels that hosts have, with a unit and a sentence for each panel", () => {
+  it("uses metrics and labels that hosts have, with a unit and description for each panel", () => {
     assert.isAbove(graphs.length, 10)
     for (const { datasource, description, fieldConfig, targets, title } of graphs) {
       assert.match(description, /^[A-Z].+\.$/, title)
@@ -115,7 +115,7 @@ describe("the dashboard", () => {
     }
   })
 
-  it("has panels with unique numbers, and declares every variable in its queries", () => {
+  it("has uniquely numbered panels, and declares every variable in its queries", () => {
     const ids = panels.map(({ id }: { id: number }) => id)
     assert.strictEqual(new Set(ids).size, ids.length)
     const variables = new Set(templating.list.map(({ name }: { name: string }) => name))

@@ -27,7 +27,7 @@ const reached = (entry: string): ReadonlyArray<Source> => {
 describe("the Web handler", () => {
   const sources = reached("packages/http/src/web/index.ts")
 
-  it("imports nothing from Node, and only effect and jose, which run anywhere", () => {
+  it("imports nothing from Node, and no package except effect and jose", () => {
     holds(
       sources.flatMap(({ path, imports }) =>
         imports.map(({ specifier, target }) =>

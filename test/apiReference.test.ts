@@ -51,7 +51,7 @@ describe("citations of the contract", () => {
       return Array.from(unwrapped.matchAll(/(?<!\/)\bapi\.md\b.{0,60}/g), ([match]) => ({ path, match }))
     })
 
-  it("name a heading on the page", () => {
+  it("name existing headings of the page", () => {
     const headed = new Set(headings)
     assert.isAbove(cited.length, 100)
     holds(
@@ -62,7 +62,7 @@ describe("citations of the contract", () => {
     )
   })
 
-  it("can be followed, because every heading is unique and every link on the page has a target", () => {
+  it("are unambiguous: every heading is unique, and every link on the page has a target", () => {
     const anchors = headings.map((heading) => heading.toLowerCase().replaceAll(" ", "-"))
     assert.strictEqual(new Set(anchors).size, anchors.length)
     holds(headings.map((heading) => finding(heading, /^[\w -]+$/.test(heading), "is no plain heading")))

@@ -104,7 +104,7 @@ describe("packages", () => {
     )
   })
 
-  it("depend on exact versions, and the core on effect only", () => {
+  it("depend on exact versions; the core depends on effect only", () => {
     const { dependencies = {}, peerDependencies = {} } = manifest("packages/core")
     assert.deepStrictEqual(Object.keys({ ...dependencies, ...peerDependencies }), ["effect"])
     holds(
@@ -133,7 +133,7 @@ describe("the core", () => {
     )
   })
 
-  it("gets time, randomness and output from services, as do storage backends", () => {
+  it("gets time, randomness and output from services, and so do storage backends", () => {
     const ambient =
       /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\bconsole\.|\bprocess\.|\bglobalThis\b/g
     const inMemory = srcOf("storage-memory").filter(({ path }) => !path.includes("/src/testing/"))
@@ -141,7 +141,7 @@ describe("the core", () => {
   })
 })
 
-describe("modules of the core", () => {
+describe("core modules", () => {
   /** Services by the names of their classes, with the modules that define them. */
   const services = new Map(
     core.flatMap(({ path, code }) =>
@@ -169,7 +169,7 @@ describe("modules of the core", () => {
   /** A module that makes a part of a service. */
   const isPart = (code: string) => /^export const make = Effect\./m.test(code)
 
-  it("are data and rules: they run no effects and use no services, unless they are listed with the reason", () => {
+  it("run no effects and use no services, except for listed modules with a reason", () => {
     const others = core.filter(({ path }) => !serviceFiles.has(path) && !wiring.includes(path))
     const checked = others
       .filter(({ code, path }) => path.endsWith("Rules.ts") || !isPart(code))
@@ -199,7 +199,7 @@ describe("modules of the core", () => {
     )
   })
 
-  it("that are not services refer to services only in `make`, as parts of a service", () => {
+  it("refer to services only in `make`, unless they define a service", () => {
     holds(
       core
         .filter(({ code, path }) => !serviceFiles.has(path) && !wiring.includes(path) && !isPart(code))
@@ -212,7 +212,7 @@ describe("modules of the core", () => {
     )
   })
 
-  it("that are services interact through changes and jobs, and depend on each other only as listed", () => {
+  it("use changes and jobs rather than each other's services, except as listed", () => {
     // What every service may use: ports, and services that know nothing about quoting except calls to carriers.
     const ground = [
       "wire/Ids access/sealing/Seal access/Workspaces calls/Revision carriers/Carrier",
@@ -339,7 +339,7 @@ describe("hosts", () => {
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
 
-  it("import only what they need to call operations, and programs also import the parts that they wire together", () => {
+  it("import only what calling operations requires, except where programs wire the parts together", () => {
     holds(
       hosts.flatMap(({ source: { path, imports }, names }) =>
         imports
@@ -351,7 +351,7 @@ describe("hosts", () => {
     )
   })
 
-  it("read HTTP in one place, so that the agent endpoint sees only messages and its protocol's headers", () => {
+  it("leave HTTP to one place; the agent endpoint sees only messages and protocol headers", () => {
     // Except for the client of another host, which must use HTTP.
     const endpoint = srcOf("mcp").filter(({ path }) => path !== "packages/mcp/src/serving/Bridge.ts")
     holds(

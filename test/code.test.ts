@@ -26,7 +26,7 @@ describe("the code", () => {
     holds(without(shipped, /\b(?:class|const|interface|type|function) \w+(?:Live|Impl)\b/g))
   })
 
-  it("has no test that sleeps: waits are in test/support/eventually.ts", () => {
+  it("has no sleeping tests; test/support/eventually.ts has the only waits", () => {
     // Tests of the core and of batches sleep under a test clock.
     const inRealTime = programs.filter(
       ({ path }) => /(?:^packages\/(?:cli|http|storage-pg)\/test|^e2e|^test)\/.*\.test\.ts$/.test(path) && path !== self
@@ -52,7 +52,7 @@ describe("the code", () => {
     )
   })
 
-  it("has no text about how it was written", () => {
+  it("says nothing about how it was written", () => {
     const texts = [
       ...sources("docs", ".md"),
       ...["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"].map((name) => read(`${name}.md`))

@@ -27,7 +27,7 @@ const longestStopSeconds = 10
 const settingsIn = (text: string): ReadonlyArray<string> => text.match(/QUOTEWIRE_[A-Z_]+/g) ?? []
 
 describe("the settings in deploy/", () => {
-  it("exist in the command", () => {
+  it("are all known to the command", () => {
     // It accepts all settings of `work` and `migrate`.
     const help = execFileSync(process.execPath, [program, "serve", "--help"], { encoding: "utf8" })
     const known = new Set(settingsIn(help))
@@ -50,7 +50,7 @@ describe("the Dockerfile", () => {
     assert.isNotEmpty(validate("FROM node\nCOPI . .\n"))
   })
 
-  it("does not run the command as root", () => {
+  it("runs the command as a user other than root", () => {
     const [, user = "0"] = /^USER (\S+)$/m.exec(text.slice(text.lastIndexOf("\nFROM "))) ?? []
     assert.isAbove(Number(user), 0)
   })
@@ -129,7 +129,7 @@ describe("compose.yaml", () => {
     assert.isFalse(isCompose({ services: { host: { imago: "quotewire" } } }))
   })
 
-  it("migrates before hosts start, and gives hosts the time to stop", () => {
+  it("migrates before hosts start, and gives hosts time to stop", () => {
     const hosts = Object.entries<Record<string, unknown>>(compose.services).filter(([name]) => name.startsWith("host-"))
     assert.lengthOf(hosts, 2)
     for (const [, host] of hosts) {
@@ -138,7 +138,7 @@ describe("compose.yaml", () => {
     }
   })
 
-  it("takes its secrets from a file that has an example", () => {
+  it("takes its secrets from a file, for which an example exists", () => {
     const wanted = JSON.stringify(compose).match(/(?<=\$\{)[A-Z_]+/g) ?? []
     const given = read("deploy/.env.example").text.match(/^[A-Z_]+(?==)/gm) ?? []
     assert.sameMembers([...new Set(wanted)], given)
@@ -148,7 +148,7 @@ describe("compose.yaml", () => {
 describe("the systemd units", () => {
   const units = sources("deploy/systemd", ".service")
 
-  it("give a host the time to stop", () => {
+  it("give a host time to stop", () => {
     const { text } = read("deploy/systemd/quotewire.service")
     assert.isAbove(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1]), longestStopSeconds)
   })

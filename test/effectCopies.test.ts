@@ -34,7 +34,7 @@ describe("a program with a second copy of Effect", () => {
     symlinkSync(join(root, "node_modules/@quotewire"), join(temporary, "second/node_modules/@quotewire"))
   })
 
-  it("gets an error that names the value that Quotewire cannot use", () => {
+  it("gets an error that names the value from the second copy", () => {
     const printed = run(
       "second",
       `import { defineLine, embed, standardLines } from "@quotewire/core"
@@ -82,7 +82,7 @@ describe("a program with a different Effect release", () => {
 })
 
 describe("the command", () => {
-  it("refuses a configuration that uses copies other than the command's own", () => {
+  it("refuses a configuration that uses another copy of a package", () => {
     writeFileSync(join(temporary, "other/quotewire.config.mjs"), "export default {}")
     const { status, stderr } = spawnSync(
       process.execPath,

@@ -36,7 +36,7 @@ describe("a callback to the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await world.resultOf(id), ["quoted", 1])
   })
 
-  it("that arrives too early gets a retry answer, and is then accepted", async () => {
+  it("gets a retry answer if it arrives too early, and is accepted later", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     assert.deepStrictEqual(await send(world.callback_url, accepted("APP-1")), [503, "5"])
@@ -46,7 +46,7 @@ describe("a callback to the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await world.resultOf(id), ["quoted", 1])
   })
 
-  it("whose number stays unknown gets a retry answer for a minute, and is then refused", async () => {
+  it("gets a retry answer for a minute if its number is unknown, and is then refused", async () => {
     await using world = await practise(callbacksAt)
     const sent = Date.parse("2026-11-20T12:00:00Z")
     assert.deepStrictEqual(await send(world.callback_url, accepted("APP-9")), [503, "5"])
@@ -54,7 +54,7 @@ describe("a callback to the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await send(world.callback_url, accepted("APP-9")), [404, null])
   })
 
-  it("reaches only the organization that its application number belongs to", async () => {
+  it("reaches only the organization with its application number", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     const other = await world.join(world.quotewire, "live", "Borealis")
@@ -73,7 +73,7 @@ describe("a callback to the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await sandbox.resultOf(ids[2]), ["pending", null])
   })
 
-  it("with signed garbage counts as an unreadable answer, and is logged", async () => {
+  it("counts as an unreadable answer and is logged if it is signed garbage", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     const id = await world.start()

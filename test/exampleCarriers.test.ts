@@ -99,8 +99,7 @@ const badDays: ReadonlyArray<BadDay> = [
   },
   {
     weather: "burst",
-    title:
-      "the example carrier survives a burst of 503 responses, because first the request and then the ask is retried",
+    title: "the example carrier survives a burst of 503 responses by retrying requests and then the ask",
     failures: [[503, 503], [503]],
     reason: null,
     fault: "HTTP_503"
@@ -180,7 +179,7 @@ describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) =
     })
   }
 
-  it("the example carrier returns unreadable_answer when the carrier's answer is garbage", async () => {
+  it("the example carrier returns unreadable_answer if the carrier answers with garbage", async () => {
     await using world = await practise(at)
     world.carrier.turn("garbage")
     const id = await world.start()
@@ -196,7 +195,7 @@ describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) =
     ])
   })
 
-  it("the example carrier logs which fields have changed when the carrier's JSON differs", async () => {
+  it("the example carrier logs which fields have changed if the carrier's JSON differs", async () => {
     await using world = await practise(at)
     world.carrier.turn("changed")
     const id = await world.start()
@@ -211,7 +210,7 @@ describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) =
     assert.strictEqual(recorded[0]?.path, rules)
   })
 
-  it("the example carrier continues with a new token when its token expires early", async () => {
+  it("the example carrier continues with a new token if its token expires early", async () => {
     await using world = await practise(at)
     world.carrier.turn("token_ends")
     for (const _ of [1, 2]) assert.deepStrictEqual(await world.ended(await world.start()), ["quoted", premium])
@@ -227,7 +226,7 @@ describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) =
     assert.deepStrictEqual(await world.told(id), ["asked", ...told(1, [])])
   })
 
-  it("the example carrier uses a repeated answer only once, and never for a different person", async () => {
+  it("the example carrier uses a repeated answer only once, and never for another person", async () => {
     await using world = await practise(at)
     world.carrier.turn("twice")
     assert.deepStrictEqual(await world.ended(await world.start()), ["quoted", premium])
@@ -263,7 +262,7 @@ describe("an answer after ten minutes", () => {
     )
   })
 
-  it("makes both attempts time out for a carrier that answers directly", async () => {
+  it("is too late for a carrier that answers directly: both attempts time out", async () => {
     await using world = await practise(xml)
     world.carrier.turn("late")
     const id = await world.start()
@@ -293,7 +292,7 @@ describe("an answer after ten minutes", () => {
   })
 })
 
-describe("the death of a host between the two steps of a quote", () => {
+describe("a host that dies between the two steps of a quote", () => {
   for (const { idempotent, result, opened, ask } of [
     { idempotent: false, result: ["no_answer", "timeout"], opened: 1, ask: ["ask 1 unavailable carrier_error: "] },
     {
@@ -304,8 +303,8 @@ describe("the death of a host between the two steps of a quote", () => {
     }
   ]) {
     const title = idempotent
-      ? "is reported in the timeline by the next host, which asks again with the same key"
-      : "is reported in the timeline by the next host, which does not ask again if the carrier is not idempotent"
+      ? "has its death reported by the next host, which asks again with the same key"
+      : "has its death reported by the next host, which does not ask a non-idempotent carrier again"
     it(title, async () => {
       await using world = await practise(jsonPolls, { terms: { idempotent } })
       world.carrier.turn("slow")
@@ -324,7 +323,7 @@ describe("the death of a host between the two steps of a quote", () => {
   }
 })
 
-describe("an example carrier called through fetch, the default in embed,", () => {
+describe("an example carrier called through fetch", () => {
   it.each([
     ["huge", ["no_answer", "unreadable_answer"]],
     ["bomb", ["no_answer", "unreadable_answer"]],
@@ -352,7 +351,7 @@ describe("the practice carrier", () => {
     }
   })
 
-  it("serves a program that prints four prices in each environment, and what happened", async () => {
+  it("serves a program that prints its prices and its carrier exchanges", async () => {
     const lines: Array<string> = []
     const log = vi.spyOn(console, "log").mockImplementation((...parts) => void lines.push(parts.join(" ")))
     try {

@@ -146,7 +146,7 @@ describe("examples", () => {
     ])
   })
 
-  it("operators.ts finds requests under a name that the audit log records", async () => {
+  it("operators.ts finds requests as the operator that the audit log names", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/operators.ts")), [
       "read, write",
       "ended without a quote: 0",
@@ -164,7 +164,7 @@ describe("examples", () => {
     ])
   })
 
-  it("sandbox.ts sees a price increase, and reads its events in the feed", async () => {
+  it("sandbox.ts sees a price increase and reads its events in the feed", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/sandbox.ts")), [
       "sbx_lanternway 2 price_updated",
       "sbx_harborline 1 offered",
@@ -253,7 +253,7 @@ describe("the documentation", () => {
     }
   })
 
-  it("runs repository scripts with the Node that `npm ci` installs, because an older Node cannot run TypeScript", () => {
+  it("runs repository scripts with the Node that `npm ci` installs, for TypeScript support", () => {
     const starts = texts.flatMap(({ path, text }) =>
       Array.from(text.matchAll(/(?:\w+ )?\bnode (?=[\w/]+\/\w+\.ts\b)([\w/]+\.ts)/g), ([start, file = ""]) => ({
         path,

@@ -160,7 +160,7 @@ const frameworks = [
   ...(hasNext ? [inNext] : [])
 ]
 
-it.skipIf(hasNext)("Next is tested once `npm run integrations` has installed it", () => {})
+it.skipIf(hasNext)("Next is skipped until `npm run integrations` installs it", () => {})
 
 const application = ExampleApplications.smallest.renters
 const startOf = (request_key: string) =>
@@ -190,7 +190,7 @@ const callsOf = ({ address, key, waiting }: Running, path: string) => {
   return { client, get, post, poll }
 }
 
-describe.each(frameworks)("in $name", (framework) => {
+describe.each(frameworks)("a service in $name", (framework) => {
   const { path } = framework
   let running: Running
   let calls: ReturnType<typeof callsOf>

@@ -126,7 +126,7 @@ const documentation = (): {
 }
 
 describe("an editor", () => {
-  it("shows a schema's description for each field of an input, a fact and a response", () => {
+  it("shows a schema's description for each field of an input, fact or response", () => {
     assert.deepStrictEqual(hovers(["request_key", "zip", "amount_minor"]), [
       "The caller's own ID for this call: the same key and input give the same request.",
       "The ZIP code: five digits, or five, a hyphen and four",
@@ -141,7 +141,7 @@ describe("an editor", () => {
     ])
   })
 
-  it("shows a description for every option, method and field of an error that a first program meets", () => {
+  it("shows a description for every option, method and error field in a first program", () => {
     const { exports, members } = documentation()
     const undescribed = ({ text }: Documented) => !/^[A-Z`].{8}/s.test(text)
     assert.isAbove(members.length, 150)

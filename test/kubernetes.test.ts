@@ -102,7 +102,7 @@ describe("the Kubernetes manifests", () => {
     assert.include(check(...lines.map((line) => line.replaceAll("periodSeconds", "periodSecond"))), "periodSecond")
   })
 
-  it("run the command without privileges, and give it the time to stop", () => {
+  it("run the command without privileges, and give it time to stop", () => {
     assert.lengthOf(pods, 3)
     for (const { kind, spec } of pods) {
       const { containers, securityContext, terminationGracePeriodSeconds } = spec.template.spec
@@ -120,14 +120,14 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("restart no host because the database is unavailable", () => {
+  it("restart no host just because the database is unavailable", () => {
     const probes = pods.flatMap(({ spec }) =>
       spec.template.spec.containers.map(({ livenessProbe }: Record<string, unknown>) => JSON.stringify(livenessProbe))
     )
     assert.isFalse(probes.some((probe) => probe?.includes("/health/ready")))
   })
 
-  it("give the command only flags and settings that it has", () => {
+  it("use only flags and settings that the command has", () => {
     for (const container of pods.flatMap(containersOf)) {
       const [command = "", ...flags] = container.args
       const help = execFileSync(process.execPath, [program, command, "--help"], { encoding: "utf8" })
@@ -138,7 +138,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("use ports that their containers have, and paths that the command serves", async () => {
+  it("use only ports that the containers have and paths that the command serves", async () => {
     const metricsPort = await freePort()
     const help = execFileSync(process.execPath, [program, "serve", "--help"], { encoding: "utf8" })
     const host = spawn(process.execPath, [program, "dev", "--port", "0", "--metrics-port", `${metricsPort}`, "--json"])
@@ -167,7 +167,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("select existing pods, by existing ports and names", () => {
+  it("refer only to existing pods, ports and names", () => {
     const labelsOf = (pod: Manifest) => pod.spec.template.metadata.labels
     const selected = (labels: Readonly<Record<string, string>>) =>
       pods.filter((pod) => Object.entries(labels).every(([name, value]) => labelsOf(pod)[name] === value))
@@ -211,7 +211,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("keep a pod of each deployment while nodes are drained", () => {
+  it("keep one pod of each deployment running while nodes are drained", () => {
     const kept = manifests.filter(({ kind }) => kind === "PodDisruptionBudget").map(({ metadata }) => metadata.name)
     assert.sameMembers(
       kept,
@@ -219,13 +219,13 @@ describe("the Kubernetes manifests", () => {
     )
   })
 
-  it("are listed for kustomize, except for the migration and the example secret", () => {
+  it("are all listed for kustomize, except the migration and the example secret", () => {
     const { resources } = parse(read(`${folder}/kustomization.yaml`).text)
     const rest = files.map(({ path }) => path.slice(folder.length + 1)).filter((name) => name !== "kustomization.yaml")
     assert.sameMembers([...resources, "migrate.yaml", "secret.example.yaml"], rest)
   })
 
-  it.skipIf(!hasKubectl)("match kubectl's output for the list (skipped if kubectl is not installed)", () => {
+  it.skipIf(!hasKubectl)("match kubectl's output for the list (skipped without kubectl)", () => {
     const made = execFileSync("kubectl", ["kustomize", join(root, folder)], { encoding: "utf8" })
     assert.lengthOf(parseAllDocuments(made), manifests.filter(({ kind }) => !["Job", "Secret"].includes(kind)).length)
   })

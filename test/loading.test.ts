@@ -26,14 +26,14 @@ const filesLoadedBy = async (...args: ReadonlyArray<string>): Promise<number> =>
 const importing = (specifier: string) => ["--input-type=module", "--eval", `import "${specifier}"`]
 const command = join(root, "packages/cli/bin/quotewire.js")
 
-describe("a program loads at most", () => {
+describe("code size limits", () => {
   it.each([
     { what: "@quotewire/core", args: importing("@quotewire/core"), most: 195 },
     { what: "@quotewire/core/program", args: importing("@quotewire/core/program"), most: 150 },
     { what: "@quotewire/core/client", args: importing("@quotewire/core/client"), most: 4 },
     { what: "@quotewire/http/client", args: importing("@quotewire/http/client"), most: 6 },
     { what: "quotewire keys list --help", args: [command, "keys", "list", "--help"], most: 250 }
-  ])("$most files for $what", async ({ args, most }) => {
+  ])("$what loads at most $most files", async ({ args, most }) => {
     assert.isAtMost(await filesLoadedBy(...args), most)
   })
 
@@ -42,7 +42,7 @@ describe("a program loads at most", () => {
     { name: "verifyWebhook", from: "@quotewire/core", most: 112 },
     { name: "nodeHandler", from: "@quotewire/http", most: 1_000 },
     { name: "connect", from: "@quotewire/http/client", most: 15 }
-  ])("$most KB for $name, bundled and minified", async ({ from, most, name }) => {
+  ])("$name takes at most $most KB when bundled and minified", async ({ from, most, name }) => {
     const contents = `import { ${name} } from "${from}"; console.log(${name})`
     const stdin = { contents, resolveDir: root }
     const bundled = await build({ stdin, bundle: true, minify: true, platform: "node", format: "esm", write: false })

@@ -110,7 +110,7 @@ describe("a call with several mistakes", () => {
 })
 
 describe("an invalid argument", () => {
-  it("has its mistakes as data", async () => {
+  it("lists its mistakes as data", async () => {
     const mistakes = [{ path: "grace_ms", message: "Must be a number, at least 0." }]
     const error = await errorOf(() => nodeHandler(service, { grace_ms: -1 }))
     assert.deepStrictEqual(Reflect.get(error, "mistakes"), mistakes)
@@ -155,7 +155,7 @@ describe("an error of a program without Effect", () => {
     assert.match(error.message, /^[A-Z"a-z].{10}[\s\S]*[.\w]$/)
   })
 
-  it("has the original error as its cause if the service cannot start, or a host cannot be reached", async () => {
+  it("keeps the original error as its cause", async () => {
     const refused = await errorOf(() => embed({ storage: postgres({ url: "" }) }).ready)
     assert.include(refused.cause, { _tag: "DatabaseRefused", reason: "address" })
     const cause = new Error("refused")
@@ -165,7 +165,7 @@ describe("an error of a program without Effect", () => {
     assert.isDefined(lost.cause)
   })
 
-  it("is recognized as a refusal, whether an embedded service or a client throws it", async () => {
+  it("is recognized as a refusal from an embedded service or from a client", async () => {
     const embedded = await errorOf(() => service.client("").list_events({}))
     const remote = await errorOf(() => connect({ base_url: "http://127.0.0.1:9", key: "k" }).get_quote(unknownTo("1")))
     assert.isTrue(isApiError(embedded, "authentication_failed"))

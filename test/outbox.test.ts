@@ -71,7 +71,7 @@ describe.each(recipes)("$name", ({ load }) => {
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("the recipe does not mark the event if the handler fails, so that the next delivery is handled", () =>
+  it("the recipe does not mark the event if the handler fails, so the next delivery is handled", () =>
     withRecipe(async ({ handle }, stored) => {
       assert.isDefined(
         await handle(failing).then(
@@ -84,7 +84,7 @@ describe.each(recipes)("$name", ({ load }) => {
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("the recipe handles a copy that waited for another copy whose handler failed", () =>
+  it("the recipe handles a copy that waited for a copy whose handler failed", () =>
     withRecipe(async ({ handle }, stored) => {
       await Promise.allSettled([handle(failing), handle(event)])
       assert.deepStrictEqual(await stored(), [1, 1])
@@ -120,7 +120,7 @@ describe.each(recipes)("$name", ({ load }) => {
       assert.deepStrictEqual(await stored(), [3, 3])
     }))
 
-  it("the recipe handles a webhook only once if it is delivered twice, and rejects a forged webhook", () =>
+  it("the recipe handles a webhook only once if it arrives twice, and rejects a forgery", () =>
     withRecipe(async (recipe, stored) => {
       const secret = Signature.makeSecret(new Uint8Array(32).fill(1))
       const body = JSON.stringify(event)

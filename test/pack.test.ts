@@ -125,8 +125,8 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 
 const specifiers = packages.flatMap(entryPoints)
 
-describe("the published package", () => {
-  it.each(packages)("%s contains what it needs and nothing else", (name) => {
+describe("published packages", () => {
+  it.each(packages)("%s contains exactly the files that it needs", (name) => {
     const held = files.get(name) ?? []
     const wanted = ["LICENSE", "package.json"]
     if (existsSync(join(root, "packages", name, "README.md"))) wanted.push("README.md")
@@ -142,11 +142,11 @@ describe("the published package", () => {
     assert.sameMembers([...held], wanted)
   })
 
-  it.each(packages)("%s carries the license", (name) => {
+  it.each(packages)("%s contains the license", (name) => {
     assert.strictEqual(read(`packages/${name}/LICENSE`).text, read("LICENSE").text)
   })
 
-  it.each(packages)("%s has the same version as all others, and requires it", (name) => {
+  it.each(packages)("%s has the same version as the other packages, and requires that version of them", (name) => {
     const { version, dependencies } = manifest(`packages/${name}`)
     assert.strictEqual(version, manifest("packages/core").version)
     for (const [other, asked] of Object.entries(dependencies ?? {})) {
@@ -154,7 +154,7 @@ describe("the published package", () => {
     }
   })
 
-  it("can be imported and required, with the same exports", () => {
+  it("the packages can be imported and required, with the same exports", () => {
     const load = (file: string, how: string) => {
       const each = specifiers.map((name) => `[${JSON.stringify(name)}]: Object.keys(${how}(${JSON.stringify(name)}))`)
       writeFileSync(join(app, file), `console.log(JSON.stringify({ ${each.join(", ")} }))`)
@@ -182,8 +182,8 @@ describe("the published package", () => {
   })
 })
 
-describe("the manifest of", () => {
-  it.each(packages)("%s has no faults that publint finds", async (name) => {
+describe("package manifests", () => {
+  it.each(packages)("%s has a manifest without publint errors", async (name) => {
     assert.deepStrictEqual(await publintFindings(tarball(name)), [])
   })
 
@@ -199,11 +199,11 @@ describe("the manifest of", () => {
 describe("the build", () => {
   const index = /^(?:import|export)\b[^"]*"(?:effect|@effect\/[a-z-]+)(?:\/[a-z-]+)?"/m
 
-  it("imports Effect's modules and no Effect index", () => {
+  it("imports Effect's individual modules, never an Effect index", () => {
     for (const [path, text] of bundles()) assert.notMatch(text, index, path)
   })
 
-  it("produces the same bundles when it runs again", () => {
+  it("produces the same bundles each time", () => {
     const before = bundles()
     run(tree, process.execPath, "scripts/bundle.ts")
     assert.deepStrictEqual(bundles(), before)
@@ -221,22 +221,22 @@ const diskOf = (path: string): number => {
   return inside.reduce((sum, name) => sum + diskOf(join(path, name)), about.blocks * 512)
 }
 
-describe("a package's dependencies", () => {
-  it.each(packages)("of %s include no package with install scripts", (name) => {
+describe("package dependencies", () => {
+  it.each(packages)("%s needs no package with install scripts", (name) => {
     const all = installed(name)
     assert.isTrue(all.has("node_modules/effect"))
     const running = [...all].filter(([, entry]) => entry.hasInstallScript === true).map(([place]) => place)
     assert.deepStrictEqual(running, [])
   })
 
-  it("are only those needed at run time, without packages that only render a page", () => {
+  it("the command needs only run-time packages, none of which merely renders a page", () => {
     const others = [...installed("cli").keys()].filter(
       (place) => place.startsWith("node_modules/") && !place.startsWith("node_modules/@quotewire/")
     )
     assert.isAtMost(others.length, 40, others.join("\n"))
   })
 
-  it("take less than 150 MB on disk, including the command", () => {
+  it("all packages take less than 150 MB on disk", () => {
     const places = [...installed("cli").keys()].filter((place) => place.startsWith("node_modules/"))
     const sizes = places.map((place) => [diskOf(join(app, place)), place] as const)
     const total_MB = sizes.reduce((sum, [bytes]) => sum + bytes, 0) / 1e6
@@ -277,7 +277,7 @@ describe("a program on published packages", () => {
     assert.match(stdout, /^examples\/wrong\.ts\(2,\d+\): error /m)
   }, 120_000)
 
-  it("runs as CommonJS, and type-checks as such", () => {
+  it("runs and type-checks as CommonJS", () => {
     const folder = join(app, "commonjs")
     mkdirSync(folder)
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "commonjs" }))
@@ -304,7 +304,7 @@ describe("a program on published packages", () => {
     assert.strictEqual(node(join(folder, "out/program.js")).trim(), "org_")
   })
 
-  it("migrates a PostgreSQL database and opens it, with the published SQL", async () => {
+  it("migrates and opens a PostgreSQL database with the published SQL", async () => {
     const database = await emptyDatabase()
     try {
       writeFileSync(

@@ -139,7 +139,7 @@ describe("a function that is called from JavaScript", () => {
     assert.match((await errorOf(call)).message, says)
   })
 
-  it("gets an error for a value that is not a configuration", () => {
+  it("throws an error for a value that is not a configuration", () => {
     const config = readConfig(unknownTo("null"))
     assert.isTrue(
       Result.isFailure(config) && config.failure.message.includes("such as the one that defineConfig returns")

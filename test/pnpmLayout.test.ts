@@ -131,13 +131,13 @@ const run = (file: string) => {
 }
 
 describe("a pnpm workspace", () => {
-  it("shares one Effect if its packages use the same release", () => {
+  it("shares one copy of Effect if its packages use the same release", () => {
     const { log, result } = run(layOut("one", effect_version))
     assert.deepStrictEqual(result, { copies: 1, prices: [12_050], reasons: [null] })
     assert.notInclude(log, "copy")
   })
 
-  it("names the mistake if one of its packages uses a different release", () => {
+  it("reports the mistake if one of its packages uses another Effect release", () => {
     const { log, result } = run(layOut("two", nextVersion))
     assert.deepStrictEqual(result, { copies: 2, prices: [], reasons: ["carrier_error"] })
     assert.include(

@@ -60,7 +60,7 @@ const programs = (folder: string, lines: Readonly<Record<"postgres" | "initdb" |
 const failing = "echo 'no space left' >&2; exit 1"
 
 describe("PostgreSQL for tests and benchmarks", () => {
-  it.live.runIf(userInfo().uid === 0)("runs from folders that only root can enter, if root starts it", () =>
+  it.live.runIf(userInfo().uid === 0)("runs in folders that only root can enter, if root starts it", () =>
     Effect.gen(function* () {
       const folder = yield* privateFolder
       const installed = binariesFolder()
@@ -102,7 +102,7 @@ describe("PostgreSQL for tests and benchmarks", () => {
     })
   )
 
-  it.live("stops with the process that started it, and leaves nothing behind, even if that process is killed", () =>
+  it.live("stops when the process that started it is killed, and leaves nothing behind", () =>
     Effect.gen(function* () {
       const child = spawn(process.execPath, ["--input-type=module", "--eval", program])
       const { folder, port } = yield* Effect.promise(async () => {

@@ -89,7 +89,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver returns 400 to altered, old, early, foreign or unsigned deliveries, and does nothing", () =>
+  it.live("a receiver answers 400 to altered, old, early, foreign or unsigned deliveries, and ignores them", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       const alter = (body: string) => body.replace('"version":4', '"version":9')
@@ -153,7 +153,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver reads only newer versions, and never goes back to an older version", () =>
+  it.live("a receiver reads only newer versions, and never returns to an older one", () =>
     Effect.gen(function* () {
       // The read may be newer than the event or, from a lagging replica, older than the stored state.
       const read = async ({ id, version }: Resource) => ({
@@ -184,7 +184,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver responds before it does the work", () =>
+  it.live("a receiver responds before it does any work", () =>
     Effect.gen(function* () {
       const { url, state } = yield* start(serve, () => new Promise(() => {}))
       assert.strictEqual(yield* deliver(url, event("evt_1", 1)), 204)
@@ -193,7 +193,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver survives a failure while handling an event, and handles the event when it arrives again", () =>
+  it.live("a receiver survives a failed event, and handles it when it arrives again", () =>
     Effect.gen(function* () {
       const errors = vi.spyOn(console, "error").mockImplementation(() => {})
       let isDown = true
@@ -254,7 +254,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("receivers on a 
   )
 
   it.effect.each(receivers)(
-    "$name keeps working during a rotation, with the old secret, both secrets, and the new secret",
+    "$name keeps working throughout a rotation, with the old, both and the new secret",
     ({ serve }) =>
       Effect.gen(function* () {
         const { host, keys, id, delivered, state } = yield* subscribed(serve)
@@ -268,7 +268,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("receivers on a 
       })
   )
 
-  it.effect("a receiver can catch up with events that no webhook reported", () =>
+  it.effect("a receiver catches up with events that no webhook delivered", () =>
     Effect.gen(function* () {
       const { host, keys, id, inbox, service } = yield* subscribed(serveNode)
       yield* host.call(keys, "disable_event_subscription", { id })
@@ -317,7 +317,7 @@ describe("the guide's programs", () => {
     ])
   })
 
-  it("scripted.ts receives an event again until it is confirmed", async () => {
+  it("scripted.ts receives an event repeatedly until the event is confirmed", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/receivers/scripted.ts")), [
       "webhook.test false reset",
       "webhook.test true answer",

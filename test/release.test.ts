@@ -77,7 +77,7 @@ describe("the changelog", () => {
   const text =
     "# Changelog\n\nAll changes.\n\n## 1.2.0 - 2026-12-01\n\n### Added\n\n- A thing.\n\n## 1.1.0 - 2026-11-01\n\n- Old.\n"
 
-  it("names the version in its first section, whose text becomes the release notes", () => {
+  it("names the version in its first section, which becomes the release notes", () => {
     assert.deepStrictEqual(newestSection(text), {
       version: "1.2.0",
       when: "2026-12-01",
@@ -88,7 +88,7 @@ describe("the changelog", () => {
     assert.isNotNull(newestSection(read("CHANGELOG.md").text))
   })
 
-  it("is rejected without a version, without text, or without a date unless in a rehearsal", () => {
+  it("is rejected without a version or text, or without a date except in a rehearsal", () => {
     fails(sectionFailures(newestSection("# Changelog\n"), true), /begin its topmost section/)
     fails(sectionFailures(newestSection(text.replace("1.2.0 - 2026-12-01", "Next")), true), /begin its topmost section/)
     fails(sectionFailures(newestSection(text.replace("- A thing.", "")), true), /say under 1\.2\.0 what has changed/)
@@ -100,12 +100,12 @@ describe("the changelog", () => {
 })
 
 describe("the release check", () => {
-  it("of versions compares them with the changelog", () => {
+  it("compares package versions with the changelog's version", () => {
     assert.deepStrictEqual(versionFailures([packed()], "1.2.0"), [])
     fails(versionFailures([packed(), packed({ version: "1.1.0" })], "1.2.0"), /^@quotewire\/core has version 1\.1\.0/)
   })
 
-  it("of versions finds every file that repeats a version", () => {
+  it("finds every file that repeats a version", () => {
     const { version = "" } = manifest("packages/core")
     const text = (path: string) => read(path).text
     assert.deepStrictEqual(repeatedVersionFailures(text, version), [])
@@ -117,7 +117,7 @@ describe("the release check", () => {
     )
   })
 
-  it("of files rejects tests, missing source maps and sources, and a missing license or README", () => {
+  it("rejects tests, missing sources or source maps, and a missing license or README", () => {
     assert.deepStrictEqual(fileFailures(packed()), [])
     assert.deepStrictEqual(fileFailures(packed({}, { "dist/testing/index.js": "export {}" })), [])
     for (const path of ["test/a.js", "dist/a.test.js", "dist/a.test.d.ts", "dist/a.spec.mjs", "dist/__tests__/a.js"])
@@ -131,19 +131,19 @@ describe("the release check", () => {
     assert.deepStrictEqual(fileFailures(packed({}, map({ sources: ["../a.ts"], sourcesContent: [""] }))), [])
   })
 
-  it("of scripts finds the scripts that an installation would run", () => {
+  it("finds the scripts that an installation would run", () => {
     assert.deepStrictEqual(scriptFailures(packed({ scripts: { test: "vitest" } })), [])
     for (const script of ["preinstall", "install", "postinstall", "prepare"])
       fails(scriptFailures(packed({ scripts: { [script]: "node x.js" } })), new RegExp(`script "${script}"`))
     fails(scriptFailures(packed({}, { "binding.gyp": "{}" })), /binding\.gyp/)
   })
 
-  it("of publishing requires a public package with provenance", () => {
+  it("requires each package to be public, with provenance", () => {
     assert.deepStrictEqual(publishFailures(packed()), [])
     fails(publishFailures(packed({ publishConfig: {} })), /is not public/, /has no provenance/)
   })
 
-  it("of descriptions compares them with the first package and the repository", () => {
+  it("compares descriptions with the first package's and the repository's", () => {
     const first = packed().manifest
     assert.deepStrictEqual(descriptionFailures(packed(), first, repository), [])
     const other = packed({ description: "", keywords: [], license: "MIT", engines: { node: ">=20" } })
@@ -156,7 +156,7 @@ describe("the release check", () => {
     assert.lengthOf(descriptionFailures(packed(), first, null), 3)
   })
 
-  it("of dependencies requires exact versions, one release and equal peer dependencies", () => {
+  it("requires exact versions, one release, and equal peer dependencies", () => {
     const core = packed()
     const http = (change: Partial<ReleasedManifest>) => packed({ name: "@quotewire/http", ...change })
     const found = (change: Partial<ReleasedManifest>) => dependencyFailures(http(change), [core, http(change)])
@@ -168,13 +168,13 @@ describe("the release check", () => {
     fails(found({ peerDependencies: { effect: "~4.0.0" } }), /peer effect ~4\.0\.0, but @quotewire\/core for another/)
   })
 
-  it("of licenses rejects unlisted and missing licenses", () => {
+  it("rejects unlisted and missing licenses", () => {
     assert.deepStrictEqual(licenseFailures([component(), component({ license: "(GPL-2.0 OR MIT)" })]), [])
     for (const license of ["GPL-3.0-only", "NONE", "MIT AND GPL-2.0", "UNLICENSED"])
       fails(licenseFailures([component({ license })]), /^ws 8\.23\.0 has the license/)
   })
 
-  it("of sizes compares them with a budget", () => {
+  it("compares package sizes with a budget", () => {
     const budgets = { "@quotewire/core": { tarball: 1_000, unpacked: 4_000 } }
     assert.deepStrictEqual(sizeFailures(packed(), budgets), [])
     const heavy = { ...packed(), size: 1_001, unpackedSize: 4_002 }
@@ -236,7 +236,7 @@ describe("publishing", () => {
     return { published, registry }
   }
 
-  it("publishes the packages that others depend on first", () => {
+  it("publishes packages before the packages that depend on them", () => {
     assert.deepStrictEqual(
       inDependencyOrder(all).map(({ manifest: { name } }) => name),
       order
@@ -246,7 +246,7 @@ describe("publishing", () => {
     assert.deepStrictEqual(published, order)
   })
 
-  it("stops at the first failure, and resumes there when it runs again", () => {
+  it("stops at the first failure, and resumes there on the next run", () => {
     const stopped = registryWith([], "cli")
     const said = publishAll(inDependencyOrder(all), stopped.registry, () => {}) ?? ""
     assert.match(said, /^cli 1\.2\.0 is not published: E403\n.*run the failed job again/)
@@ -263,7 +263,7 @@ describe("publishing", () => {
     assert.deepStrictEqual(published, [])
   })
 
-  it("publishes previews only under their own tag", () => {
+  it("publishes previews under the tag next, not latest", () => {
     assert.strictEqual(distTagOf("1.2.0"), "latest")
     assert.strictEqual(distTagOf("1.2.0-beta.1"), "next")
   })

@@ -49,7 +49,7 @@ describe("a release rehearsal", () => {
     assert.notInclude(rehearsal.stdout, "is published")
   })
 
-  it("describes each package, and each command under the name that people type", () => {
+  it("describes each package, and the unscoped packages for the commands", () => {
     const { packages: released, version: named } = written("release.json")
     assert.strictEqual(named, version)
     const names = released.map((one: Released) => one.package)
@@ -68,7 +68,7 @@ describe("a release rehearsal", () => {
     assert.sameMembers(readdirSync(out), [...tarballs, ...lists])
   })
 
-  it("creates packages whose commands are those of @quotewire/cli", () => {
+  it("creates command packages that run @quotewire/cli", () => {
     const modules = join(temporary, "node_modules")
     mkdirSync(modules)
     symlinkSync(join(root, "node_modules/@quotewire"), join(modules, "@quotewire"))
@@ -90,7 +90,7 @@ describe("a release rehearsal", () => {
     assert.include(readdirSync(project), "quotewire.config.ts")
   })
 
-  it("does not write into a folder that contains something else", () => {
+  it("writes nothing into a folder that contains something else", () => {
     const used = join(temporary, "used")
     mkdirSync(used)
     writeFileSync(join(used, "notes.txt"), "mine")
@@ -236,7 +236,7 @@ describe("the lists of shipped components", () => {
     return [...outside, ...own, scalar]
   }
 
-  it("are CycloneDX 1.6 with each component's version, license and hash", () => {
+  it("contain each component's version, license and hash as CycloneDX 1.6", () => {
     const bom = written("quotewire.cdx.json")
     const ajv = new Ajv({ strict: false, allErrors: true })
     assert.isTrue(ajv.validate(cycloneDxSchema, bom), ajv.errorsText())
@@ -266,7 +266,7 @@ describe("the lists of shipped components", () => {
     assert.sameMembers([...reached], [...refs])
   })
 
-  it("are SPDX 2.3 with each package's version, license and hash", () => {
+  it("contain each package's version, license and hash as SPDX 2.3", () => {
     const document = written("quotewire.spdx.json")
     const ajv = new Ajv({ strict: false, allErrors: true })
     assert.isTrue(ajv.validate(spdxSchema, document), ajv.errorsText())

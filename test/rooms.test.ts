@@ -26,7 +26,7 @@ const circlesOf = (graph: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyA
   return circles
 }
 
-describe("rooms", () => {
+describe("source folders", () => {
   const everything = ["packages", "e2e", "bench", "test", "examples", "scripts"].flatMap((folder) =>
     sources(folder, ".ts")
   )
@@ -82,7 +82,7 @@ describe("rooms", () => {
     "storage-memory": ["the root", "testing"]
   }
 
-  it("of the core are the ones that ARCHITECTURE.md describes", () => {
+  it("match those that ARCHITECTURE.md describes in the core", () => {
     const page = readFileSync(new URL("../ARCHITECTURE.md", import.meta.url), "utf8")
     const described = Array.from(page.matchAll(/^ {2}(\w+)\/ +\S/gm), ([, name]) => name)
     const elsewhere = ["the root", "testing", "program", "index.ts"]
@@ -92,7 +92,7 @@ describe("rooms", () => {
     )
   })
 
-  it("in the console import only downwards", () => {
+  it("import only downwards in the console", () => {
     const floors = ["words", "state", "parts", "pages", "operators", "the root"]
     const folder = "packages/http/console/"
     const roomOf = (path: string) => {
@@ -112,7 +112,7 @@ describe("rooms", () => {
   })
 
   for (const [name, floors] of Object.entries(rooms)) {
-    it(`in ${name} import only downwards`, () => {
+    it(`import only downwards in ${name}`, () => {
       const src = `packages/${name}/src/`
       const floorOf = (path: string) => {
         const [first = "", ...rest] = pathOf(path)
@@ -147,7 +147,7 @@ describe("rooms", () => {
     return found
   }
 
-  it("contain no folders that import each other, at any depth", () => {
+  it("have no import cycle among folders, at any depth", () => {
     const folders = new Set(
       shipped.flatMap(({ path }) => pathOf(path).map((_, depth) => `${path.split("/", depth + 3).join("/")}/`))
     )
@@ -173,7 +173,7 @@ describe("rooms", () => {
     )
   })
 
-  it("of clients need only the platform, and import values only from themselves and from each other", () => {
+  it("let client code import values only from other client code", () => {
     const inClient = /^packages\/(?:core|http)\/src\/client\//
     const clients = everything.filter(({ path }) => inClient.test(path))
     assert.isAbove(clients.length, 10)
@@ -187,7 +187,7 @@ describe("rooms", () => {
     )
   })
 
-  it("stay small: six files at the root of the core, about twenty in a folder", () => {
+  it("stay small: six files at the core's root, about twenty in a folder", () => {
     const folders = new Map<string, number>()
     for (const { path } of shipped) {
       const folder = path.slice(0, path.lastIndexOf("/"))
@@ -200,7 +200,7 @@ describe("rooms", () => {
     )
   })
 
-  it("name an insurance line only in lines/ and rating/", () => {
+  it("name insurance lines only in lines/ and rating/", () => {
     assert.isAbove(lines.length, 2)
     const named = new RegExp(`(["'\`])(?:${lines.join("|")})\\1|personal_auto`)
     const home = /^packages\/core\/src\/(?:lines|rating|testing)\//
@@ -211,7 +211,7 @@ describe("rooms", () => {
     )
   })
 
-  it("have no import cycle", () => {
+  it("have no import cycle among files", () => {
     const imports = new Map(
       everything.map(({ path, imports }) => [path, imports.flatMap(({ target }) => target ?? [])] as const)
     )

@@ -29,14 +29,14 @@ const check = async (name: string, report: Promise<string>, passed: RegExp): Pro
   console.log(name, /^.*(?:Duration|Time:|# duration_ms).*$/m.exec(text)?.[0]?.trim())
 }
 
-describe("the tests of the checkout example pass", () => {
-  it("in Vitest", () =>
+describe("the checkout example's tests", () => {
+  it("pass in Vitest", () =>
     check("Vitest", run("vitest", [vitest, "run", "checkout", "--root=."]), /Tests +4 passed \(4\)/))
 
-  it("in node:test", () =>
+  it("pass in node:test", () =>
     check("node:test", run("node", ["--test", "--test-reporter=tap", "checkout.test.ts"]), /^# pass 4\n# fail 0$/m))
 
-  it.skipIf(!existsSync(jest))("in Jest, if `npm run integrations` has installed it", () =>
+  it.skipIf(!existsSync(jest))("pass in Jest, if `npm run integrations` has installed it", () =>
     check("Jest", run("jest", [jest], "--experimental-vm-modules"), /Tests: +4 passed, 4 total/)
   )
 })

@@ -49,7 +49,7 @@ const make = async (generator: string, command: string): Promise<void> => {
 }
 
 describe("a generated client", () => {
-  it("knows which facts belong to a line, which lists can grow, and every other type", {
+  it("has the right types, such as the facts of each line and which lists can grow", {
     timeout: 120_000
   }, async () => {
     for (const file of ["tsconfig.json", "package.json"]) cpSync(join(workspace, file), join(folder, file))

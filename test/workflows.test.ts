@@ -139,7 +139,7 @@ const runsOf = ({ jobs }: Workflow, job: string): ReadonlyArray<string> =>
 describe("a workflow", () => {
   const names = sources(".github/workflows", ".yml").map(({ path }) => path.replace(".github/workflows/", ""))
 
-  it("is valid, and has pinned actions, minimal permissions, and scripts that exist", () => {
+  it("is valid, with pinned actions, minimal permissions and existing scripts", () => {
     assert.sameMembers(names, ["release.yml", "tests.yml"])
     for (const name of names) assert.deepStrictEqual(faultsOf(name, textOf(name)), [], name)
   })
@@ -174,7 +174,7 @@ describe("the tests in CI", () => {
     assert.deepStrictEqual(runsOf(workflow, "node"), ["npm ci", "node node_modules/vitest/vitest.mjs run"])
   })
 
-  it("run on every PostgreSQL that the tests know, and on Bun and Deno", () => {
+  it("run on every PostgreSQL release that the tests list, and on Bun and Deno", () => {
     const [, releases = ""] = /const releases = \{([^}]*)\}/.exec(read("scripts/postgresVersions.ts").text) ?? []
     const versions = Array.from(releases.matchAll(/^ +(\d+):/gm), ([, version]) => Number(version))
     assert.deepStrictEqual(workflow.jobs.postgresql?.strategy?.matrix, { postgresql: versions })
@@ -185,7 +185,7 @@ describe("the tests in CI", () => {
 describe("a release in CI", () => {
   const workflow = workflowOf("release.yml")
 
-  it("is started by a version's tag", () => assert.deepStrictEqual(workflow.on, { push: { tags: ["v*"] } }))
+  it("starts when a version tag is pushed", () => assert.deepStrictEqual(workflow.on, { push: { tags: ["v*"] } }))
 
   it("publishes only after all checks and the image scan", () => {
     const publishing = Object.keys(workflow.jobs).filter((job) =>
@@ -200,7 +200,7 @@ describe("a release in CI", () => {
     assert.match(image.at(-1)?.uses ?? "", /^aquasecurity\/trivy-action@/)
   })
 
-  it("attaches the published packages, with the SBOMs and the notes", () => {
+  it("attaches the published packages, the SBOMs and the notes", () => {
     assert.strictEqual(workflow.jobs.describe?.needs, "publish")
     const [run = ""] = runsOf(workflow, "describe")
     for (const part of ["release/*.tgz", "release/*.json", "--notes-file release/notes.md"]) assert.include(run, part)

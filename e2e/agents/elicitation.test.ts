@@ -88,7 +88,7 @@ layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
   "an official MCP client that shows forms and alternates between two hosts",
   (it) => {
     it.effect.each(names)(
-      "asks the person for facts and for consent, and sends each answer to a different host: %s",
+      "asks the person for facts and consent, and sends each answer to a different host: %s",
       (program) =>
         Effect.gen(function* () {
           const shown: Person["shown"] = []

@@ -129,7 +129,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent's journeys", (it) =
   )
 
   it.effect.each(["platform", "keyless"] as const)(
-    "an agent can read a request only with that request's handle (%s)",
+    "an agent can read a request only with that request's read handle (%s)",
     (caller) =>
       Effect.gen(function* () {
         const { base_urls, keys } = yield* AgentHosts
@@ -160,25 +160,23 @@ layer(agentHosts(), { excludeTestServices: true })("an agent's journeys", (it) =
       })
   )
 
-  it.effect(
-    "an agent without an API key cannot give consent itself, send receipts, or use request keys that are not UUIDs",
-    () =>
-      Effect.gen(function* () {
-        const { base_urls } = yield* AgentHosts
-        const client = yield* connect("1.32.2", base_urls, null)
-        const { structured } = yield* client.call("get_capabilities", { line: "renters" })
-        const refused = yield* client.call("start_quote_request", {
-          line: "renters",
-          request_key: "not-a-uuid",
-          application: ExampleApplications.smallest.renters,
-          consent_receipt_id: "receipt-0004",
-          quote_disclosure_version: structured.quote_disclosure.version,
-          quote_disclosure_accepted: false
-        })
-        assert.sameMembers(
-          refused.structured.error.field_errors.map(({ path }: { path: string }) => path),
-          ["request_key", "consent_receipt_id", "quote_disclosure_accepted"]
-        )
+  it.effect("an agent without a key cannot consent itself, send receipts, or use non-UUID request keys", () =>
+    Effect.gen(function* () {
+      const { base_urls } = yield* AgentHosts
+      const client = yield* connect("1.32.2", base_urls, null)
+      const { structured } = yield* client.call("get_capabilities", { line: "renters" })
+      const refused = yield* client.call("start_quote_request", {
+        line: "renters",
+        request_key: "not-a-uuid",
+        application: ExampleApplications.smallest.renters,
+        consent_receipt_id: "receipt-0004",
+        quote_disclosure_version: structured.quote_disclosure.version,
+        quote_disclosure_accepted: false
       })
+      assert.sameMembers(
+        refused.structured.error.field_errors.map(({ path }: { path: string }) => path),
+        ["request_key", "consent_receipt_id", "quote_disclosure_accepted"]
+      )
+    })
   )
 })

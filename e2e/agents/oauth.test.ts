@@ -179,7 +179,7 @@ layer(app)("OAuth for MCP clients", (it) => {
       })
     )
 
-    it.effect(`a person signs in again with the official client ${name} when a tool needs a different scope`, () =>
+    it.effect(`a person signs in again with the official client ${name} when a tool needs another scope`, () =>
       Effect.gen(function* () {
         const { issuer, url } = yield* App
         const person = new SignIn({ client_id: OidcIssuer.registeredClient })
@@ -219,7 +219,7 @@ layer(app)("OAuth for MCP clients", (it) => {
     })
   )
 
-  it.effect("a client finds the issuer even if it looks for metadata at the host's root first", () =>
+  it.effect("a client finds the issuer even if it first looks for metadata at the host's root", () =>
     Effect.gen(function* () {
       const { issuer, url } = yield* App
       const found = yield* Effect.promise(() => discoverOAuthProtectedResourceMetadata(`${url}/insurance/v1/mcp`))

@@ -48,7 +48,7 @@ const cases = (["1.32.2", "2.4.0"] as const).flatMap((program) =>
 
 layer(agentHosts(), { excludeTestServices: true })("official clients of older revisions", (it) => {
   it.effect.each(cases)(
-    "a client negotiates $revision, and calls tools as older programs do: $program",
+    "a client negotiates $revision and calls tools as older programs do: $program",
     ({ program, revision }) =>
       Effect.gen(function* () {
         const { base_urls, keys } = yield* AgentHosts

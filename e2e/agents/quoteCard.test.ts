@@ -49,68 +49,64 @@ const changed = (result: ToolResult, change: (content: ReturnType<typeof content
 const findings = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))"
 
 layer(program, { excludeTestServices: true, timeout: 60_000 })("a program that shows pages", (it) => {
-  it.effect(
-    "the quote card shows quotes as they arrive, in the order of the response, even if the model reads only changes",
-    () =>
-      Effect.gen(function* () {
-        const { advance, call, open, start } = yield* CardProgram
-        const id = yield* start("renters", "quotes_ready")
-        yield* open("get_quote_request")
-        assert.include(yield* text, "Waiting for the response.")
-        yield* call("get_quote_request", { id, wait_seconds: 0 })
-        assert.match(yield* text, /No quotes yet\n+(?:Waiting to start|Asking carriers)\./)
-        yield* advance(4)
-        const some = yield* call("get_quote_request", { id, wait_seconds: 0 })
-        assert.match(
-          yield* text,
-          /2 quotes \(sandbox\)\n+Offers are arriving. 2 of 3 carriers answered\. The order is not a ranking\./
-        )
-        assert.match(yield* text, /Carriers without a quote\s+Brightstoop Home has not answered yet\./)
-        yield* advance(60)
-        const since_version = contentOf(some).quote_request.version
-        const last = yield* call("get_quote_request", { id, since_version, only_changes: true, wait_seconds: 0 })
-        assert.lengthOf(contentOf(last).quotes, 1)
-        const all = yield* call("get_quote_request", { id, wait_seconds: 0 })
-        const names = contentOf(all).quotes.map(({ source }: { source: { carrier: { name: string } } }) =>
-          source.carrier.name.replace(" (sandbox)", "")
-        )
-        yield* open("get_quote_request")
-        yield* call("get_quote_request", { id, since_version, only_changes: true, wait_seconds: 0 })
-        assert.deepStrictEqual(yield* carriers, names)
-        assert.lengthOf(names, 3)
-      })
+  it.effect("the quote card shows quotes as they arrive, even if the model reads only changes", () =>
+    Effect.gen(function* () {
+      const { advance, call, open, start } = yield* CardProgram
+      const id = yield* start("renters", "quotes_ready")
+      yield* open("get_quote_request")
+      assert.include(yield* text, "Waiting for the response.")
+      yield* call("get_quote_request", { id, wait_seconds: 0 })
+      assert.match(yield* text, /No quotes yet\n+(?:Waiting to start|Asking carriers)\./)
+      yield* advance(4)
+      const some = yield* call("get_quote_request", { id, wait_seconds: 0 })
+      assert.match(
+        yield* text,
+        /2 quotes \(sandbox\)\n+Offers are arriving. 2 of 3 carriers answered\. The order is not a ranking\./
+      )
+      assert.match(yield* text, /Carriers without a quote\s+Brightstoop Home has not answered yet\./)
+      yield* advance(60)
+      const since_version = contentOf(some).quote_request.version
+      const last = yield* call("get_quote_request", { id, since_version, only_changes: true, wait_seconds: 0 })
+      assert.lengthOf(contentOf(last).quotes, 1)
+      const all = yield* call("get_quote_request", { id, wait_seconds: 0 })
+      const names = contentOf(all).quotes.map(({ source }: { source: { carrier: { name: string } } }) =>
+        source.carrier.name.replace(" (sandbox)", "")
+      )
+      yield* open("get_quote_request")
+      yield* call("get_quote_request", { id, since_version, only_changes: true, wait_seconds: 0 })
+      assert.deepStrictEqual(yield* carriers, names)
+      assert.lengthOf(names, 3)
+    })
   )
 
-  it.effect(
-    "the quote card shows prices, coverages, fees, assumptions, disclosures and how long each price is valid",
-    () =>
-      Effect.gen(function* () {
-        const { strays } = yield* CardProgram
-        const result = yield* shown("renters", "quotes_ready")
-        const page = yield* text
-        for (const { price } of contentOf(result).quotes) assert.include(page, price.display)
-        for (const { label } of contentOf(result).quotes[0].evidence.assumptions) assert.include(page, label)
-        assert.match(
-          page,
-          /The same for every quote\s+Coverage\s+Rented apartment in NY\s+Personal property\s+up to \$30,000/
-        )
-        assert.match(page, /Policy fee\s+\$5\s+The price includes them\./)
-        assert.match(page, /\$13\.84 a month\s+\$166\.04 for 12 months/)
-        // What all names and prices have in common is shown once.
-        assert.match(page, /^3 quotes \(sandbox\)\s/)
-        assert.lengthOf(page.match(/\(sandbox\)/g) ?? [], 1)
-        assert.lengthOf(page.match(/Per month of cover, for comparing offers/g) ?? [], 1)
-        assert.match(page, /Deductible\s+\$500\s/)
-        assert.match(page, /Available until \w+ \d+, \d{4}, \d+:\d\d\s[AP]M/)
-        assert.include(page, "A quote is an offer of a price, not coverage.")
-        assert.include(page, "Renters insurance usually does not cover flood or earthquake damage.")
-        assert.include(page, "This is a sandbox: carriers and prices are fictional.")
-        assert.notMatch(page, /\b(?:best|cheapest|recommended)\b/i)
-        assert.deepStrictEqual(strays, [])
-      })
+  it.effect("the quote card shows prices, coverages, fees, assumptions, disclosures and price validity", () =>
+    Effect.gen(function* () {
+      const { strays } = yield* CardProgram
+      const result = yield* shown("renters", "quotes_ready")
+      const page = yield* text
+      for (const { price } of contentOf(result).quotes) assert.include(page, price.display)
+      for (const { label } of contentOf(result).quotes[0].evidence.assumptions) assert.include(page, label)
+      assert.match(
+        page,
+        /The same for every quote\s+Coverage\s+Rented apartment in NY\s+Personal property\s+up to \$30,000/
+      )
+      assert.match(page, /Policy fee\s+\$5\s+The price includes them\./)
+      assert.match(page, /\$13\.84 a month\s+\$166\.04 for 12 months/)
+      // What all names and prices have in common is shown once.
+      assert.match(page, /^3 quotes \(sandbox\)\s/)
+      assert.lengthOf(page.match(/\(sandbox\)/g) ?? [], 1)
+      assert.lengthOf(page.match(/Per month of cover, for comparing offers/g) ?? [], 1)
+      assert.match(page, /Deductible\s+\$500\s/)
+      assert.match(page, /Available until \w+ \d+, \d{4}, \d+:\d\d\s[AP]M/)
+      assert.include(page, "A quote is an offer of a price, not coverage.")
+      assert.include(page, "Renters insurance usually does not cover flood or earthquake damage.")
+      assert.include(page, "This is a sandbox: carriers and prices are fictional.")
+      assert.notMatch(page, /\b(?:best|cheapest|recommended)\b/i)
+      assert.deepStrictEqual(strays, [])
+    })
   )
 
-  it.effect("the quote card separates what differs between quotes from what they have in common", () =>
+  it.effect("the quote card separates the quotes' differences from what they have in common", () =>
     Effect.gen(function* () {
       const { send } = yield* CardProgram
       const result = yield* shown("renters", "quotes_ready")
@@ -129,7 +125,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("a program that s
     })
   )
 
-  it.effect("the quote card says whether a carrier without a quote declined, was silent, was not asked or failed", () =>
+  it.effect("the quote card says whether a carrier declined, was silent, was not asked, or failed", () =>
     Effect.gen(function* () {
       const { open, call } = yield* CardProgram
       yield* shown("personal_auto", "zero_quotes")
@@ -183,7 +179,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("a program that s
     })
   )
 
-  it.effect("the quote card renders carriers' text only as plain text, whatever it contains", () =>
+  it.effect("the quote card renders carrier text only as plain text, whatever the text contains", () =>
     Effect.gen(function* () {
       const { card, opened, page, send, strays } = yield* CardProgram
       const result = yield* shown("renters", "quotes_ready")
@@ -241,7 +237,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("a program that s
     })
   )
 
-  it.effect("the quote card collapses everything but the price, and can be expanded by keyboard", () =>
+  it.effect("the quote card collapses everything except the price, and expands by keyboard", () =>
     Effect.gen(function* () {
       const { card, page } = yield* CardProgram
       yield* shown("renters", "quotes_ready")

@@ -38,7 +38,7 @@ const poison = "a poisonous member"
 
 describe("a batch with one record that storage refuses", () => {
   testInWorld(
-    "loses only that record if the record is a request log entry",
+    "loses only that record if it is a request log entry",
     Effect.gen(function* () {
       const { call } = yield* World
       for (let nth = 0; nth < 20; nth++) {
@@ -54,7 +54,7 @@ describe("a batch with one record that storage refuses", () => {
     { around: refusing(() => poison, "api_request") }
   )
 
-  it.effect("skips only that record if the record is a shared count", () =>
+  it.effect("skips only that record if it is a shared count", () =>
     Effect.gen(function* () {
       const storage = Context.get(yield* Layer.build(MemoryStorage.layer), Storage.Storage)
       const here = yield* host(refusing(() => poison, "none")(storage))
@@ -68,7 +68,7 @@ describe("a batch with one record that storage refuses", () => {
 
   const delivery = { poison: "" }
   testWebhooks(
-    "delays only that record if the record is an attempt's outcome, and writes it once storage accepts it",
+    "delays only that record if it is an attempt's outcome, until storage accepts it",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -102,7 +102,7 @@ const storing = (id: string, body: string) =>
   })
 
 describe("changes that share a statement on PostgreSQL", () => {
-  it.live("are all stored, including a huge change, except the change that PostgreSQL refuses", () =>
+  it.live("are all stored, even a huge one, except the one that PostgreSQL refuses", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = Context.get(yield* Layer.build(PgStorage.layer(options)), Storage.Storage)

@@ -38,7 +38,7 @@ const transports = [
 ] as const
 
 describe("non-ASCII headers", () => {
-  it.live("in a receiver's response do not affect the delivery, and the connection is reused", () =>
+  it.live("do not affect a delivery whose receiver sends them, and the connection is reused", () =>
     Effect.gen(function* () {
       const sender = yield* make()
       for (const script of Object.values(accepted)) {
@@ -55,7 +55,7 @@ describe("non-ASCII headers", () => {
   )
 
   for (const [transport, settings] of transports) {
-    it.live(`in a carrier's response do not affect the response over ${transport}`, () =>
+    it.live(`do not affect a carrier's response over ${transport}`, () =>
       Effect.gen(function* () {
         for (const [what, script] of Object.entries(accepted)) {
           const endpoint = yield* Endpoint.start(script)

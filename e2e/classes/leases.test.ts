@@ -37,7 +37,7 @@ const pausedHost = Effect.fnUntraced(function* (sending: ReturnType<typeof endpo
 
 describe("an attempt longer than its lease", () => {
   const slow = endpointsOf()
-  testWebhooks("is repeated by another host, and the late outcome of the first attempt changes nothing", (endpoints) =>
+  testWebhooks("is repeated by another host, and its own late outcome changes nothing", (endpoints) =>
     Effect.gen(function* () {
       yield* pausedHost(slow, leaseMs + 10_000)
       const { id } = yield* create({}, live)
@@ -58,7 +58,7 @@ describe("an attempt longer than its lease", () => {
   )
 
   testWebhooks(
-    "never happens, because a sender that does not return is aborted before the lease expires; the delivery is retried on schedule",
+    "is prevented: a hanging sender is aborted in time, and the delivery is retried on schedule",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

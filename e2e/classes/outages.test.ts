@@ -50,10 +50,10 @@ const flapping = () => {
 
 const carriers = [prompt("first").adapter, prompt("second").adapter]
 
-describe("a database that keeps failing and recovering for an hour", () => {
+describe("an hour of database outages", () => {
   const database = flapping()
   testWebhooks(
-    "causes the loss of no delivery, because interrupted attempts are repeated and no job is abandoned",
+    "loses no delivery: interrupted attempts are repeated, and no job is abandoned",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -79,10 +79,10 @@ describe("a database that keeps failing and recovering for an hour", () => {
   )
 })
 
-describe("a database of two hosts that keeps failing and recovering for an hour", () => {
+describe("an hour of database outages with two hosts", () => {
   const database = flapping()
   testWebhooks(
-    "causes the loss of no delivery, whichever host takes over a lease that expired during an outage",
+    "loses no delivery, whichever host takes over a lease that expired in an outage",
     (endpoints) =>
       Effect.gen(function* () {
         const there = yield* anotherHost({ webhooks: endpoints.layer, carriers })
@@ -106,7 +106,7 @@ describe("a database of two hosts that keeps failing and recovering for an hour"
 
 describe("an endpoint that never recovers", () => {
   testWebhooks(
-    "is not retried forever; after eight attempts on schedule, delivery is turned off and no work remains",
+    "gets eight attempts on schedule; then delivery is turned off and no work remains",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -151,7 +151,7 @@ describe("an endpoint that recovers after 10,000 failed deliveries", () => {
   const endpoint = { isUp: false, confirmed: [] as string[] }
   const eventTypes = ["queued", "updated", "completed"].map((type) => `quote_request.${type}`)
   testWebhooks(
-    "gets every waiting delivery once, spread over the lanes, and no delivery too early",
+    "gets every waiting delivery once, spread over the lanes, and none too early",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({ event_types: [...eventTypes, "quote.created"] }, live)

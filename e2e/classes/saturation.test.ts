@@ -55,7 +55,7 @@ const ends = [401, 403, 404]
 describe("a host whose database is saturated", () => {
   for (const state of ["full", "slow"] as const) {
     testInWorld(
-      `never returns 401, 403 or 404, for any call with any key, new or known, while the database is ${state}`,
+      `never returns 401, 403 or 404 to any key or call while the database is ${state}`,
       Effect.gen(function* () {
         const elsewhere = Context.get(yield* Layer.build(Layer.fresh(world())), World)
         const callers: ReadonlyArray<CallOptions> = [

@@ -40,7 +40,7 @@ const signersOf = Effect.fnUntraced(function* (sent: ReadonlyArray<Sent>, secret
 describe("a subscription that is edited on host A while host B delivers", () => {
   const endpoint = { isUp: true }
   testWebhooks(
-    "uses the new url and secret immediately, even for a retry and even if host B has cached the old values",
+    "uses the new URL and secret immediately, even if host B has cached the old ones",
     (endpoints) =>
       Effect.gen(function* () {
         const there = yield* anotherHost({ webhooks: endpoints.layer })
@@ -73,7 +73,7 @@ describe("a subscription that is edited on host A while host B delivers", () => 
 })
 
 describe("two secret rotations with an expiry in between", () => {
-  testWebhooks("keep the second secret valid for one more day, and drop the first secret", (endpoints) =>
+  testWebhooks("keep the second secret valid for one more day, and drop the first", (endpoints) =>
     Effect.gen(function* () {
       const first = yield* create({}, live)
       const second = yield* rotate(first.id, live)
@@ -106,7 +106,7 @@ describe("an attempt during which delivery is turned off and on again", () => {
   const endpoint = { isUp: false, slow: "none" }
   const isSlow = (body: string) => body.includes(endpoint.slow)
   testWebhooks(
-    "leaves the delivery cancelled when the attempt completes, and a replay delivers the event once",
+    "leaves the delivery cancelled when it completes; a replay delivers the event once",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -101,11 +101,10 @@ const storages = [
   ["PostgreSQL", Layer.unwrap(Effect.map(scopedDatabase, ({ options }) => PgStorage.layer(options)))]
 ] as const
 
-describe("two workspaces with equal ids", () => {
+describe("two workspaces with equal IDs", () => {
   for (const [name, storage] of storages) {
-    it.live(
-      `in ${name} have separate quotes, events, signatures and deliveries, and resetting one workspace leaves the other unchanged`,
-      () => Effect.scoped(Effect.provide(story, storage))
+    it.live(`have separate quotes, events and deliveries in ${name}, and can be reset separately`, () =>
+      Effect.scoped(Effect.provide(story, storage))
     )
   }
 })

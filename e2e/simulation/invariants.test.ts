@@ -108,8 +108,8 @@ const ofWebhooks: { readonly [promise: string]: Falsified } = {
     /The bodies of .* differ/,
     () => findingsOf({ received: [...ledger.received, { ...received, body: `${received.body} ` }] })
   ],
-  "a POST has a stored event": [/which was not stored/, () => findingsOf({ committed: [] })],
-  "a POST has an event from its own workspace": [
+  "each POST carries a stored event": [/which was not stored/, () => findingsOf({ committed: [] })],
+  "each POST carries an event from its own workspace": [
     /got evt_\w+ of wks_/,
     () =>
       findingsOf({
@@ -128,7 +128,7 @@ const ofWebhooks: { readonly [promise: string]: Falsified } = {
     /which it has not chosen/,
     () => findingsOf({ subscribed: [{ ...subscribed, types: [] }] })
   ],
-  "a current secret signs each POST": [
+  "each POST is signed with a current secret": [
     /none of its secrets has signed/,
     () => findingsOf({ subscribed: [{ ...subscribed, secrets: ["whsec_AAAA"] }] })
   ]

@@ -33,7 +33,7 @@ const start = { do: "start", line: "renters", key: "server", copies: 1, lost_ans
 
 /** Each story, and what it found. */
 export const knownStories: { readonly [found: string]: Story } = {
-  "a test event that a host queued with the clock of before a reset": story({
+  "a test event queued with the clock from before a reset": story({
     seed: 1,
     busy_ms: 37_000,
     actions: [
@@ -44,7 +44,7 @@ export const knownStories: { readonly [found: string]: Story } = {
       { at: 17_000, do: "reset", workspace: "acme sandbox" }
     ]
   }),
-  "a carrier that went on with calls which a host had cut off when it stopped": story({
+  "a carrier that continued the calls of a stopped host": story({
     seed: 1,
     busy_ms: 60_000,
     carriers: carriers({ "naic:90007": all("offers", 14_000) }),

@@ -11,7 +11,7 @@ const points = (value: (hours: number) => number, noise = 0): ReadonlyArray<Poin
 const verdict = (all: ReadonlyArray<Point>, bound: number) => judge({ name: "heap", points: all, bound }).verdict
 
 describe("a linear trend", () => {
-  it("has the slope per hour, and no error if the points lie on a line", () => {
+  it("has a slope per hour, and no error if the points lie on a line", () => {
     const { error, mean, slope } = trendOf(points((hours) => 7 + 3 * hours))
     assert.closeTo(slope, 3, 1e-9)
     assert.closeTo(error, 0, 1e-9)
@@ -30,7 +30,7 @@ describe("a linear trend", () => {
 })
 
 describe("a measured figure", () => {
-  it("is steady if it grows by less than its bound, and growing if it grows by more", () => {
+  it("is steady if it grows by less than its bound, and otherwise growing", () => {
     // Grows by 4.9 in the judged half hour.
     const growing = points((hours) => 10 * hours)
     assert.strictEqual(verdict(growing, 5), "steady")

@@ -73,7 +73,7 @@ export const access = inPackage("core")({
       to: `\`\${kind} \${id} \${version}\``,
       found_by: test(
         "packages/core/test/access/moved.test.ts",
-        "reveal no quote, secret or response to that organization"
+        "reveal no quote, secret or response to the other organization"
       )
     },
     {
@@ -99,7 +99,7 @@ export const access = inPackage("core")({
       to: "endOf(b) > endOf(a) ? a : b",
       found_by: test(
         "packages/core/test/access/retryAfter.property.test.ts",
-        "is exact for any limits, costs and times: a call one second early is refused, and a call on time is accepted"
+        "is exact: a call one second early is refused, and a call on time is accepted"
       )
     },
     {
@@ -156,7 +156,7 @@ export const access = inPackage("core")({
       to: "input[by_link] !== null",
       found_by: test(
         "packages/core/test/access/partnerLinks.test.ts",
-        "for a request reads that request and its events, and nothing else"
+        "can open one request and its events, and nothing else"
       )
     }
   ]

@@ -25,16 +25,13 @@ export const events = inPackage("core")({
       name: "the feed of a sandbox whose reset is under way",
       from: "const isErased = workspace.erased_count < workspace.reset_count",
       to: "const isErased = false",
-      found_by: test("packages/core/test/sandbox/controlCrashes.test.ts", "shows no event that the reset erases")
+      found_by: test("packages/core/test/sandbox/controlCrashes.test.ts", "shows no event that the reset has erased")
     },
     {
       name: "a cursor before erased events",
       from: "if (from !== null && from.number < page.erased_through)",
       to: "if (from !== null && from.number + 1 < page.erased_through)",
-      found_by: test(
-        cursors,
-        "keeps events for 30 days: a cursor before an erased event expires, but a cursor just after it does not"
-      )
+      found_by: test(cursors, "keeps events for 30 days, and expires only cursors before an erased event")
     }
   ],
   "webhooks/deliveries/Publishing.ts": [
@@ -106,7 +103,7 @@ export const events = inPackage("core")({
       to: "now - health.failing_since > Delivery.shutOffAfterMs",
       found_by: test(
         "packages/core/test/webhooks/turningOff.test.ts",
-        "turn delivery off and cancel pending deliveries; a PATCH with the url turns delivery on again"
+        "turn delivery off and cancel pending deliveries; a PATCH with the url turns it on again"
       )
     },
     {
@@ -143,7 +140,7 @@ export const events = inPackage("core")({
       name: "a consumer's lease is ignored",
       from: "(lease?.holder === holder ? null : lease)",
       to: "(lease?.holder === holder ? null : null)",
-      found_by: test(hosts, "handle each event once, in order, and one event of a workspace at a time")
+      found_by: test(hosts, "handle each event once and in order, one event per workspace at a time")
     },
     {
       name: "an event is parked one attempt late",

@@ -9,7 +9,7 @@ const ofHttp = inPackage("http")({
       name: "the address of a connected socket is not checked",
       from: "if (socket.remoteAddress === undefined || !isAllowed(socket.remoteAddress))",
       to: "if (socket.remoteAddress === undefined)",
-      found_by: test(sender, "are checked on the connected socket, before a byte is written")
+      found_by: test(sender, "are checked on the connected socket before any byte is written")
     }
   ],
   "webhooks/NodeWebhookSender.ts": [
@@ -35,7 +35,7 @@ const ofHttp = inPackage("http")({
       to: "if (length >= this.limit) {",
       found_by: test(
         "packages/http/test/messageRoute.test.ts",
-        "is not called if the key is wrong, a required key is missing or the body is too large"
+        "is not called for a wrong or missing key or an oversized body"
       )
     }
   ],
@@ -52,7 +52,7 @@ const ofHttp = inPackage("http")({
       name: "a cached token outlives its expiry",
       from: "cachedCaller !== undefined && now < cachedCaller.expires_at",
       to: "cachedCaller !== undefined",
-      found_by: test("packages/mcp/test/oauth.test.ts", "expires even if it is cached, with a small leeway")
+      found_by: test("packages/mcp/test/oauth.test.ts", "expires on time, with a small leeway, even if it is cached")
     }
   ],
   "oauth/TokenVerifier.ts": [
@@ -74,13 +74,13 @@ const ofMcp = inPackage("mcp")({
       name: "the person's answer for other arguments",
       from: "caller.key_id, tool, args, sealed]",
       to: "caller.key_id, tool, sealed]",
-      found_by: test(elicitation, "is valid for its caller and its arguments for ten minutes, and cannot be altered")
+      found_by: test(elicitation, "is valid for ten minutes, for its own caller and arguments, and cannot be altered")
     },
     {
       name: "the person's answer after it has expired",
       from: "({ expires_at }) => now < expires_at",
       to: "({ expires_at }) => now < expires_at + 60_000",
-      found_by: test(elicitation, "is valid for its caller and its arguments for ten minutes, and cannot be altered")
+      found_by: test(elicitation, "is valid for ten minutes, for its own caller and arguments, and cannot be altered")
     }
   ],
   "forms/StartQuestions.ts": [
@@ -88,7 +88,7 @@ const ofMcp = inPackage("mcp")({
       name: "an agreement in the arguments",
       from: 'answer.action === "cancel") return "pending"',
       to: 'answer.action === "cancel") return "agreed"',
-      found_by: test(elicitation, "gets the disclosure word for word, and continues the call when the person agrees")
+      found_by: test(elicitation, "shows the disclosure word for word, and the call continues if the person agrees")
     }
   ],
   "catalogue/OperationTool.ts": [
@@ -96,10 +96,7 @@ const ofMcp = inPackage("mcp")({
       name: "tools that the caller may not call are listed",
       from: "(operation.authority.callers.includes(audience.kind) ? show(audience) : null)",
       to: "show(audience)",
-      found_by: test(
-        "packages/mcp/test/tools.test.ts",
-        "are the ones that the caller is allowed to call, in a fixed order"
-      )
+      found_by: test("packages/mcp/test/tools.test.ts", "include only those that the caller may call, in a fixed order")
     }
   ]
 })

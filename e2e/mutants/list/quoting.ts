@@ -69,7 +69,7 @@ export const quoting = inPackage("core")({
       name: "Retry-After of a carrier is ignored",
       from: "const pauseMs = Math.max(backoffMs, reply.retry_after_ms ?? 0)",
       to: "const pauseMs = backoffMs",
-      found_by: test(asking, "starts no attempt when less than the carrier's typical time is left")
+      found_by: test(asking, "is not attempted again when less than the carrier's typical time is left")
     },
     {
       name: "a hedge after the request has ended",
@@ -81,7 +81,7 @@ export const quoting = inPackage("core")({
       name: "an outdated request after a conflict",
       from: "      requestRead = null\n",
       to: "",
-      found_by: test(asking, "does not retry an ask after a decline or a refusal, or if the carrier is not idempotent")
+      found_by: test(asking, "is not retried after a decline or a refusal, or if the carrier is not idempotent")
     },
     {
       name: "an exchange is recorded after its facts were erased",
@@ -115,7 +115,7 @@ export const quoting = inPackage("core")({
       name: "one offer more than is allowed",
       from: "const maxOffers = 10\n",
       to: "const maxOffers = 11\n",
-      found_by: test("packages/core/test/quoting/faults.test.ts", "says if only the first ten of its offers were used")
+      found_by: test("packages/core/test/quoting/faults.test.ts", "says if only the first ten offers were used")
     }
   ],
   "quoting/asking/CarrierReferences.ts": [
@@ -125,7 +125,7 @@ export const quoting = inPackage("core")({
       to: "",
       found_by: test(
         "packages/core/test/carriers/ownNumbers.test.ts",
-        "never reaches another organization: a reference in use makes the second reply unreadable, which is logged"
+        "never reaches another organization; a reply that reuses an active reference is unreadable"
       )
     }
   ],
@@ -142,7 +142,7 @@ export const quoting = inPackage("core")({
       to: "",
       found_by: test(
         "packages/core/test/carriers/ownNumbers.test.ts",
-        "is not readable in storage, and is erased with its request"
+        "leaves no readable reference in storage, and none once the request is erased"
       )
     }
   ],
@@ -151,7 +151,7 @@ export const quoting = inPackage("core")({
       name: "an offer that ends now",
       from: "rule(end > now,",
       to: "rule(end >= now,",
-      found_by: test(offers, "and then shows no offer from this answer")
+      found_by: test(offers, "and shows no offer from the same answer")
     }
   ],
   "carriers/health/CarrierHealth.ts": [

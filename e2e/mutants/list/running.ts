@@ -54,7 +54,7 @@ export const running = inPackage("core")({
       to: "clock_offset_ms: reach",
       found_by: test(
         "packages/core/test/sandbox/controls.test.ts",
-        "runs once: the same key and body return the first response, byte for byte, marked as a replay"
+        "runs once: the same key and body return the first response, marked as a replay"
       )
     }
   ],

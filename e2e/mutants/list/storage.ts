@@ -81,7 +81,7 @@ const ofPostgres = inPackage("storage-pg")({
       name: "SQL: a refused change leaves a gap in the feed",
       from: "set last_event = w.last_event - n.events,",
       to: "set last_event = w.last_event,",
-      found_by: test(postgres, "writes nothing of a refused change")
+      found_by: test(postgres, "writes no part of a refused change")
     },
     {
       name: "SQL: a clock moves without its jobs",
@@ -115,7 +115,7 @@ const ofPostgres = inPackage("storage-pg")({
       name: "SQL: an erasure leaves older versions",
       from: "where v.workspace_id = of_workspace and v.kind = of_kind and v.id = d.id\n  )\n  delete from quotewire.record r",
       to: "where v.workspace_id = of_workspace and v.kind = of_kind and v.id = d.id and v.version < 1\n  )\n  delete from quotewire.record r",
-      found_by: test(postgres, "erases the records of one kind and one parent, in all their versions, and nothing else")
+      found_by: test(postgres, "erases every version of one parent's records of one kind, and nothing else")
     },
     {
       name: "SQL: a reset erases in spite of what it expects",

@@ -21,13 +21,13 @@ describe("a simulated service on the SQL that ships", () => {
     }
   })
 
-  it("lets a consumer take over from a host that died holding its lease, in a short story", {
+  it("lets a consumer take over when a host dies holding its lease", {
     timeout: 120_000
   }, () => {
     assert.deepStrictEqual(play(Writer.write(4, { requests: 4 }), nextGround()).findings, [])
   })
 
-  it("plays the same story every time for a given seed", () => {
+  it("plays the same story every time for the same seed", () => {
     const [first, again] = [1, 2].map(() => play(Writer.write(5, { requests }), nextGround()).trace)
     assert.strictEqual(first, again)
   })

@@ -76,7 +76,7 @@ describe("quotewire carriers test", () => {
     })
   )
 
-  it.live("fails and names the broken rule, as text and as JSON", () =>
+  it.live("fails and names the broken rule, as text or as JSON", () =>
     Effect.gen(function* () {
       const careless = ["carriers", "test", module, "--carrier", "naic:99999"]
       const told = yield* runHere(careless)
@@ -91,7 +91,7 @@ describe("quotewire carriers test", () => {
     })
   )
 
-  it.live("records a cassette without secrets, and plays it without a network, secrets or the carrier", () =>
+  it.live("records a cassette without secrets, and plays it offline without the carrier", () =>
     Effect.gen(function* () {
       const test = ["carriers", "test", module, ...acme, "--cassette", cassette]
       const url = yield* Effect.scoped(
@@ -111,7 +111,7 @@ describe("quotewire carriers test", () => {
     })
   )
 
-  it.live("fails with the cause if the carrier is down, and leaves the recorded cassette unchanged", () =>
+  it.live("fails with the cause if the carrier is down, and keeps the recorded cassette", () =>
     Effect.gen(function* () {
       const kept = file("kept.cassette.json", "a good cassette")
       const fresh = join(folder, "fresh.cassette.json")
@@ -128,7 +128,7 @@ describe("quotewire carriers test", () => {
     })
   )
 
-  it.live("refuses to record a cassette that cannot be played back, and explains why", () =>
+  it.live("refuses to record a cassette that could not be played back, and explains why", () =>
     Effect.gen(function* () {
       const { url } = yield* server
       for (const command of [["test"], ["ask", "--line", "renters"]]) {
@@ -197,7 +197,7 @@ describe("quotewire carriers test", () => {
       /--cassette must be a cassette/
     ]
   ]
-  it.live.each(wrong)("explains in one sentence what is wrong: %s", ([, args, code, message]) =>
+  it.live.each(wrong)("explains a usage error or an unusable file in one sentence: %s", ([, args, code, message]) =>
     Effect.gen(function* () {
       const ended = yield* runHere(["carriers", "test", ...args])
       assert.deepStrictEqual([ended.code, ended.stdout], [code, ""])
@@ -208,7 +208,7 @@ describe("quotewire carriers test", () => {
 })
 
 describe("quotewire carriers ask", () => {
-  it.live("shows the price and the exchange, redacted", () =>
+  it.live("shows the price and the redacted exchange", () =>
     Effect.gen(function* () {
       const { url } = yield* server
       const recorded = join(folder, "ask.cassette.json")
@@ -252,7 +252,7 @@ describe("quotewire carriers ask", () => {
     })
   )
 
-  it.live("requires the carrier's id if the file has several carriers, and says so in its help", () =>
+  it.live("requires the carrier's ID if the file has several carriers, as its help says", () =>
     Effect.gen(function* () {
       const { code, stderr } = yield* runHere(["carriers", "ask", module])
       assert.strictEqual(code, 2)
@@ -262,7 +262,7 @@ describe("quotewire carriers ask", () => {
     })
   )
 
-  it.live("names the variables of the missing connection values", () =>
+  it.live("names the variables for missing connection values", () =>
     Effect.gen(function* () {
       const { QUOTEWIRE_CONNECTION_PRODUCER_CODE: _, ...some } = env
       const { code, stderr } = yield* runHere(["carriers", "ask", module, ...acme], some)
@@ -276,7 +276,7 @@ describe("quotewire carriers ask", () => {
     })
   )
 
-  it.live("reports a carrier's error response as an answer, not as a missing answer", () =>
+  it.live("reports a carrier's error response as an answer", () =>
     Effect.gen(function* () {
       const { url } = yield* broken
       const ask = (carrier: string) => run(["carriers", "ask", failing, "--carrier", carrier], { TRIAL_URL: url })
@@ -290,7 +290,7 @@ describe("quotewire carriers ask", () => {
     })
   )
 
-  it.live("fails and shows the cause if the carrier is unreachable or breaks a rule", () =>
+  it.live("fails with the cause if the carrier is unreachable or breaks a rule", () =>
     Effect.gen(function* () {
       const lost = yield* runHere(["carriers", "ask", module, ...acme], env)
       assert.strictEqual(lost.code, 1)

@@ -55,7 +55,7 @@ describe("quotewire carriers check", () => {
     })
   )
 
-  it.live("checks a custom line's rate plan with the ratings from a configuration", () =>
+  it.live("checks a custom line's rate plan with the ratings in a configuration file", () =>
     Effect.gen(function* () {
       const bicycles = file("bicycles.json", JSON.stringify(plan))
       const config = fileURLToPath(new URL("support/ratings.config.ts", import.meta.url))
@@ -88,7 +88,7 @@ describe("quotewire carriers check", () => {
       /comma\.json has a syntax error at line 2, column 1\.\n$/
     ]
   ]
-  it.live.each(unusable)("explains in one sentence that a file %s", ([, path, sentence]) =>
+  it.live.each(unusable)("reports in one sentence that a file %s", ([, path, sentence]) =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* runHere(["carriers", "check", path])
       assert.deepStrictEqual([code, stdout], [1, ""])

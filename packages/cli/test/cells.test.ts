@@ -87,7 +87,7 @@ describe("the cells file", () => {
       JSON.stringify([1, 2].map(() => ({ name: "a", url: secret }))),
       "each cell must have a different name"
     ]
-  ] as const)("is refused if it %s, and its content is not repeated", ([, text, says]) =>
+  ] as const)("is refused if it %s; the error does not repeat its content", ([, text, says]) =>
     Effect.gen(function* () {
       const env = yield* fileOf(text)
       for (const args of [["cells", "list"], ["migrate"], ["serve", "--port", "0"]]) {
@@ -100,7 +100,7 @@ describe("the cells file", () => {
     })
   )
 
-  it.effect("replaces --database-url, and exactly one of the two is required", () =>
+  it.effect("replaces --database-url; exactly one of the two is required", () =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       const both = yield* runInProcess(["migrate"], { ...env, QUOTEWIRE_DATABASE_URL: secret })
@@ -124,7 +124,7 @@ describe("--work-cells", () => {
   it.effect.each([
     ["serve", "--port", "0"],
     ["work", "--base-url", "http://127.0.0.1:1"]
-  ])("of quotewire %s is refused at startup if it names an unknown cell", (args) =>
+  ])("is refused by quotewire %s at startup if it names an unknown cell", (args) =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       for (const names of ["b", "a,b", ""]) {
@@ -147,7 +147,7 @@ describe("--work-cells", () => {
 })
 
 describe("--database-pooler-url", () => {
-  it.effect("is refused together with --cells, or if it is not a database URL", () =>
+  it.effect("is refused with --cells, or if it is not a database URL", () =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       const args = ["serve", "--port", "0", "--database-pooler-url"]
@@ -210,7 +210,7 @@ describe("quotewire cells", () => {
     })
   )
 
-  it.effect("names the cell that cannot be used, or the migration that failed", () =>
+  it.effect("names an unusable cell or a failed migration", () =>
     Effect.gen(function* () {
       const { env, url } = yield* threeCells
       yield* done(["migrate"], env)

@@ -46,7 +46,7 @@ const done = (ran: Ran) => {
 }
 
 describe("carrier circuits", () => {
-  it.live("can be shown and closed with the command and from an embedding program", () =>
+  it.live("can be shown and closed by a command or an embedding program", () =>
     Effect.gen(function* () {
       const { command, last, quotewire } = yield* world
       const { carriers } = yield* Effect.promise(() => quotewire.carrierStatus({ carrier_id: "naic:12345" }))

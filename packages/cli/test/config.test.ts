@@ -90,7 +90,7 @@ const answered = (baseUrl: string, key: string) =>
     }
   })
 
-describe("a configuration file that cannot be used", () => {
+describe("an unusable configuration file", () => {
   const faults: ReadonlyArray<{ fault: string; files: Files; says: string | RegExp }> = [
     {
       fault: "does not compile",
@@ -200,7 +200,7 @@ describe("a configuration file that cannot be used", () => {
     }
   ]
 
-  it.live("is reported in one message that says what is wrong and where", () =>
+  it.live("is reported in one message that explains what is wrong and where", () =>
     Effect.gen(function* () {
       const said = yield* saidTo(faults)
       for (const [index, { fault, says }] of faults.entries()) {
@@ -212,7 +212,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.live("is a usage error, with exit code 2 and no output on standard output", () =>
+  it.live("is a usage error, with exit code 2 and nothing on standard output", () =>
     Effect.gen(function* () {
       const ended = yield* run(dev, {}, yield* folder({ "quotewire.config.ts": "export default 1" }))
       assert.deepStrictEqual(ended, {
@@ -244,7 +244,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.live("causes an error with a hint to use JavaScript if Node cannot run TypeScript", () =>
+  it.live("causes an error that suggests JavaScript if Node cannot run TypeScript", () =>
     Effect.gen(function* () {
       const env = { NODE_OPTIONS: "--no-experimental-strip-types" }
       const { code, stderr } = yield* run(dev, env, yield* folder({ "quotewire.config.ts": "export default {}" }))
@@ -253,7 +253,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.live("stops every command that uses it before the command connects to its database", () =>
+  it.live("stops every command that uses it before any database connection", () =>
     Effect.gen(function* () {
       const cwd = yield* folder({ "quotewire.config.ts": "export default 1" })
       const env = {
@@ -275,7 +275,7 @@ describe("a configuration file that cannot be used", () => {
     })
   )
 
-  it.effect("is reported if it does not finish loading within a minute", () =>
+  it.effect("is reported if it takes more than a minute to load", () =>
     Effect.gen(function* () {
       const cwd = yield* folder({ "endless.mjs": "await new Promise(() => {})\nexport default {}" })
       const loading = yield* Effect.forkChild(Effect.flip(load(Option.some(join(cwd, "endless.mjs")))))
@@ -327,7 +327,7 @@ describe("quotewire dev with a configuration file", () => {
     })
   )
 
-  it.live("lists each environment's carriers when ready, or their number if there are too many to list", () =>
+  it.live("lists each environment's carriers when ready, or only their number if there are many", () =>
     Effect.gen(function* () {
       const config = `
         import { acme } from "./acme.ts"
@@ -349,7 +349,7 @@ describe("quotewire dev with a configuration file", () => {
     })
   )
 
-  it.live("calls the configured function after each exchange with a carrier", () =>
+  it.live("calls the configured function after each carrier exchange", () =>
     Effect.gen(function* () {
       const config = `import { acme } from "./acme.ts"
 export default {
@@ -372,7 +372,7 @@ describe("quotewire serve with a configuration file", () => {
     ({ url }) => ({ QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64") })
   )
 
-  it.live("asks its carriers in live, so neither a new key nor readiness warns about missing carriers", () =>
+  it.live("asks its live carriers, and does not warn that carriers are missing", () =>
     Effect.gen(function* () {
       const env = yield* database
       const cwd = yield* folder(withAcme)

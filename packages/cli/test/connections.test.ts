@@ -95,7 +95,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("removes a connection, and then lists its fields as missing", () =>
+  it.live("removes a connection, whose fields are then listed as missing", () =>
     Effect.gen(function* () {
       const { connections, json, organization, place } = yield* world
       yield* connections("set", place, values)
@@ -118,7 +118,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("reads values from standard input or, if any variable is set, only from variables", () =>
+  it.live("reads values from standard input, or only from variables if any is set", () =>
     Effect.gen(function* () {
       const { connections, place } = yield* world
       const codeOf = (ran: Ran): unknown => JSON.parse(done(ran)).values.producer_code
@@ -135,7 +135,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("explains in one sentence what is wrong, and never repeats its input", () =>
+  it.live("explains errors in one sentence, and never repeats its input", () =>
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       const nobody = ["--organization", `org_${"0".repeat(26)}`]
@@ -169,7 +169,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("fails if the carrier refuses the connection, and says if the connection cannot be tested", () =>
+  it.live("fails if the carrier refuses a connection, and names one that cannot be tested", () =>
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       done(yield* connections("set", place, "producer_code=1\napi_key=hunter22"))

@@ -57,7 +57,7 @@ describe("quotewire consumers", () => {
     })
   )
 
-  it.live("lists consumers with their progress, and their parked events", () =>
+  it.live("lists consumers with their progress and their parked events", () =>
     Effect.gen(function* () {
       const { event, organization, run } = yield* withParkedEvent
       const { consumers } = JSON.parse((yield* run("list", "--json")).out)
@@ -67,7 +67,7 @@ describe("quotewire consumers", () => {
     })
   )
 
-  it.live("retries and drops a parked event", () =>
+  it.live("retries or drops a parked event", () =>
     Effect.gen(function* () {
       const { event, place, run } = yield* withParkedEvent
       assert.include((yield* run("retry", "billing", event.event_id, ...place)).out, "will be retried")

@@ -61,7 +61,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("sends browsers to the console, where the printed link signs in once", () =>
+  it.live("sends browsers to the console; the printed link works for one sign-in", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const { base_url, console_url, keys } = JSON.parse(started.output())
@@ -83,7 +83,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("reads every setting from a flag or from the environment, and prefers the flag", () =>
+  it.live("reads each setting from a flag or the environment, and prefers the flag", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--json", "--base-url", "https://Quotes.example.com/"], {
         QUOTEWIRE_PORT: "0",
@@ -93,7 +93,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("ends with exit code 0 on SIGTERM, after responding to a pending long poll", () =>
+  it.live("exits with code 0 on SIGTERM, after responding to a pending long poll", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const { base_url, keys } = JSON.parse(started.output())
@@ -148,24 +148,22 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live(
-    "after SIGTERM, responds to a request that is still arriving, and exits even if another request never completes",
-    () =>
-      Effect.gen(function* () {
-        const started = yield* host(["dev", "--port", "0", "--json"])
-        const { base_url, keys } = JSON.parse(started.output())
-        const begin = () => halfSent(base_url, keys.server, JSON.stringify({ kind: "bug", summary: "It is half sent" }))
-        const [late, never] = yield* Effect.promise(() => Promise.all([begin(), begin()]))
-        started.child.kill("SIGTERM")
-        late.sendRest()
-        // The whole body has arrived, so it is checked: two fields are missing.
-        assert.match(yield* Effect.promise(() => late.answer), /^HTTP\/1\.1 422 /)
-        assert.match(yield* Effect.promise(() => never.answer), /^HTTP\/1\.1 503 .*\r\nretry-after: \d/is)
-        assert.strictEqual((yield* Effect.promise(() => started.ended)).code, 0)
-      })
+  it.live("responds to a half-sent request after SIGTERM, and exits even if another never completes", () =>
+    Effect.gen(function* () {
+      const started = yield* host(["dev", "--port", "0", "--json"])
+      const { base_url, keys } = JSON.parse(started.output())
+      const begin = () => halfSent(base_url, keys.server, JSON.stringify({ kind: "bug", summary: "It is half sent" }))
+      const [late, never] = yield* Effect.promise(() => Promise.all([begin(), begin()]))
+      started.child.kill("SIGTERM")
+      late.sendRest()
+      // The whole body has arrived, so it is checked: two fields are missing.
+      assert.match(yield* Effect.promise(() => late.answer), /^HTTP\/1\.1 422 /)
+      assert.match(yield* Effect.promise(() => never.answer), /^HTTP\/1\.1 503 .*\r\nretry-after: \d/is)
+      assert.strictEqual((yield* Effect.promise(() => started.ended)).code, 0)
+    })
   )
 
-  it.live("applies its configured limits to the client address that a trusted proxy reports", () =>
+  it.live("applies its limits to the client address that a trusted proxy reports", () =>
     Effect.gen(function* () {
       const limits = JSON.stringify({ failed_authentication: { per_minute: 1 } })
       const started = yield* host(["dev", "--port", "0", "--json", "--trust-proxy", "1"], { QUOTEWIRE_LIMITS: limits })
@@ -236,7 +234,7 @@ describe("quotewire", () => {
     })
   )
 
-  it.live("names the required Effect version in one sentence if a different version is installed", () =>
+  it.live("names the required Effect version in one sentence if another version is installed", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const packages = join(folder, "node_modules")
@@ -292,7 +290,7 @@ describe("quotewire", () => {
     })
   )
 
-  it.live("exits with code 2 and a one-sentence error that names an invalid environment variable", () =>
+  it.live("exits with code 2 and a one-sentence error for an invalid environment variable", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["dev"], { QUOTEWIRE_PORT: "many" })
       assert.deepStrictEqual([code, stdout], [2, ""])
@@ -313,7 +311,7 @@ describe("quotewire", () => {
   )
 
   it.live.each([{ args: [] }, { args: ["keys"] }])(
-    "prints its help, and fails with a usage error, if no command is given: $args",
+    "prints its help and exits with a usage error if no command is given: $args",
     ({ args }) =>
       Effect.gen(function* () {
         const { code, stdout } = yield* run(args)

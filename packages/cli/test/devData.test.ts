@@ -149,7 +149,7 @@ describe("quotewire dev --data", () => {
   )
 
   it.live(
-    "refuses a database whose key file is missing or belongs to another database, and explains what to do",
+    "refuses a database with a missing or wrong key file, and explains what to do",
     () =>
       Effect.gen(function* () {
         const folder = yield* dataIn
@@ -169,7 +169,7 @@ describe("quotewire dev --data", () => {
     longest
   )
 
-  it.live("says what to install if PGlite is missing", () =>
+  it.live("names the package to install if PGlite is missing", () =>
     Effect.gen(function* () {
       const folder = yield* dataIn
       const hook = `data:text/javascript,${encodeURIComponent(missingPglite)}`

@@ -123,7 +123,7 @@ describe("quotewire erase", () => {
     })
   )
 
-  it.live("erases all requests for a receipt read from standard input, and never shows the receipt", () =>
+  it.live("erases all requests for a receipt from standard input, and never shows the receipt", () =>
     Effect.gen(function* () {
       const { erase, place, start } = yield* world
       const ids = [yield* start(receipt), yield* start(receipt)]
@@ -142,7 +142,7 @@ describe("quotewire erase", () => {
     })
   )
 
-  it.live("explains in one sentence what is wrong", () =>
+  it.live("explains errors in one sentence", () =>
     Effect.gen(function* () {
       const { erase, place } = yield* world
       const unknown = `qreq_${"0".repeat(26)}`

@@ -52,7 +52,7 @@ const run = (args: ReadonlyArray<string>, input: string) =>
   })
 
 describe("quotewire mcp", () => {
-  it.live("serves an agent without a key in its own sandbox", () =>
+  it.live("serves a keyless agent in a sandbox of its own", () =>
     Effect.gen(function* () {
       const { client, names } = yield* agent([])
       assert.notInclude(names, "list_quote_requests")
@@ -60,7 +60,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("accepts a sandbox key for its sandbox", () =>
+  it.live("accepts a sandbox key for that key's sandbox", () =>
     Effect.gen(function* () {
       const { client, names } = yield* agent([], { QUOTEWIRE_API_KEY: key })
       assert.includeMembers(names, ["list_quote_requests", "send_test_event"])
@@ -77,7 +77,7 @@ describe("quotewire mcp", () => {
   const transport = () =>
     new StdioClientTransport({ command: process.execPath, args: [program, "mcp"], env: {}, stderr: "ignore" })
 
-  it.live("asks the person for facts through a program that shows forms", () =>
+  it.live("asks the person for facts if the agent program shows forms", () =>
     Effect.gen(function* () {
       const client = new Client({ name: "an-agent", version: "1" }, { capabilities: { elicitation: { form: {} } } })
       let agrees = false
@@ -108,7 +108,7 @@ describe("quotewire mcp", () => {
     return client
   })
 
-  it.live("asks the person for facts through a program with the 1.x client", () =>
+  it.live("asks the person for facts through a program that uses the 1.x client", () =>
     Effect.gen(function* () {
       assert.include(JSON.stringify(yield* startAt(yield* withForms([]))), `"asked_by":"elicitation"`)
     })
@@ -130,7 +130,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("responds to every message, exits when its input ends, and prints nothing else on standard output", () =>
+  it.live("responds to every message, exits at the end of input, and prints nothing else", () =>
     Effect.gen(function* () {
       const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
       const ended = yield* run(["mcp"], `${ping}nonsense\n`)
@@ -151,7 +151,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("treats contradictory settings as a usage error", () =>
+  it.live("rejects contradictory settings as a usage error", () =>
     Effect.gen(function* () {
       const both = yield* runHere(["mcp", "--http", "--base-url", "http://127.0.0.1:1"])
       assert.deepStrictEqual(both, {
@@ -163,7 +163,7 @@ describe("quotewire mcp", () => {
   )
 
   it.live.each(["http://127.0.0.1:1/v1/mcp/", "quotes.example.com"])(
-    "explains what a host's address must be: %s",
+    "explains which host addresses are valid: %s",
     (address) =>
       Effect.gen(function* () {
         const wrong = yield* runHere(["mcp", "--base-url", address])
@@ -173,7 +173,7 @@ describe("quotewire mcp", () => {
       })
   )
 
-  it.live("explains in one sentence which keys it cannot use", () =>
+  it.live("explains in one sentence why it cannot use a key", () =>
     Effect.gen(function* () {
       const wrong = yield* runHere(["mcp"], { QUOTEWIRE_API_KEY: `${key.slice(0, -1)}X` })
       assert.strictEqual(wrong.code, 2)

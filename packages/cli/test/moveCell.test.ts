@@ -43,7 +43,7 @@ const killWhileCopying = (env: Record<string, string>) =>
   })
 
 describe("quotewire cells move", () => {
-  it.effect("resumes after being killed, and appears in the output of cells list and cells check", () =>
+  it.effect("resumes after it was killed; cells list and cells check show the move", () =>
     Effect.gen(function* () {
       const env = yield* movable
       yield* done(["cells", "add", "home"], env)

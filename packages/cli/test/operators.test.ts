@@ -103,7 +103,7 @@ describe("a command with an operator's token", () => {
     })
   )
 
-  it.live("sets a connection, lists it, and never shows its secret", () =>
+  it.live("sets and lists a connection without showing its secret", () =>
     Effect.gen(function* () {
       const { json, run } = yield* start
       const { organization_id } = yield* json("organizations", "create", "Acme")
@@ -117,7 +117,7 @@ describe("a command with an operator's token", () => {
     })
   )
 
-  it.live("shows a request's timeline, and shows the carrier's answer only with the facts scope", () =>
+  it.live("shows a request's timeline, but shows the carrier's answer only with the facts scope", () =>
     Effect.gen(function* () {
       const { env, id, run, tokenWith } = yield* withRequest
       const shown = yield* run(["requests", "show", id])
@@ -144,7 +144,7 @@ describe("a command with an operator's token", () => {
     })
   )
 
-  it.live("erases a request's data, after a dry run that says what would be erased", () =>
+  it.live("erases a request's data, after a dry run that lists what would be erased", () =>
     Effect.gen(function* () {
       const { id, json } = yield* withRequest
       assert.strictEqual((yield* json("erase", id, "--dry-run")).to_erase, 1)
@@ -152,7 +152,7 @@ describe("a command with an operator's token", () => {
     })
   )
 
-  it.live("explains what is wrong with the host, the token, or the settings", () =>
+  it.live("explains what is wrong with the host, the token or the settings", () =>
     Effect.gen(function* () {
       const { env, quotewire, run } = yield* start
       const list = ["organizations", "list"]

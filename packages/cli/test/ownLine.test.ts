@@ -125,7 +125,7 @@ describe("a custom line", () => {
     })
   )
 
-  it.live("is in the OpenAPI document and the tools, and an agent gets quotes for it", () =>
+  it.live("is in the OpenAPI document and the tools, and agents get quotes for it", () =>
     Effect.gen(function* () {
       const { client } = yield* started
       const document = (yield* client.send("GET", "/openapi.json")).body

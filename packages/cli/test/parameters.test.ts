@@ -63,7 +63,7 @@ describe("missing settings", () => {
 })
 
 describe("wrong settings", () => {
-  it.effect("are all named together with missing settings, from flags and variables, without their values", () =>
+  it.effect("are all named along with missing settings, but without their values", () =>
     Effect.gen(function* () {
       const said = yield* saidTo(["serve", "--port", "Zq7x", "--webhook-allow", "Zq7x"], {
         QUOTEWIRE_SEAL_KEYS: "Zq7x",
@@ -83,7 +83,7 @@ describe("wrong settings", () => {
     })
   )
 
-  it.effect("are named together with a wrong argument", () =>
+  it.effect("are named along with a wrong argument", () =>
     Effect.gen(function* () {
       const said = yield* saidTo(["keys", "revoke", "Zq7x"], { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_JSON: "Zq7x" })
       assert.match(said, /^<key_id> must be .*\n--json .*\nSee quotewire keys revoke --help\.$/)
@@ -91,7 +91,7 @@ describe("wrong settings", () => {
     })
   )
 
-  it.effect("are named together with unknown flags", () =>
+  it.effect("are named along with unknown flags", () =>
     Effect.gen(function* () {
       const said = yield* saidTo(["migrate", "--jso", "--databse-url", url])
       assert.include(said, "the closest is --json")

@@ -17,7 +17,7 @@ const fresh = Effect.gen(function* () {
 const list = ["events", "list", "--json"]
 
 describe("quotewire login", () => {
-  it.live("saves a key from standard input, which later commands use to call its host", () =>
+  it.live("saves a key from standard input for later calls to the key's host", () =>
     Effect.gen(function* () {
       const { address, env, file, folder, keys } = yield* fresh
       const kept = yield* runInProcess(["login", "--base-url", address], env, `${keys.server}\n`)
@@ -33,7 +33,7 @@ describe("quotewire login", () => {
     })
   )
 
-  it.live("prompts for the key at a terminal, and does not show it", () =>
+  it.live("prompts for the key at a terminal without showing it", () =>
     Effect.gen(function* () {
       const { address, env, keys } = yield* fresh
       const kept = yield* runInProcess(["login", "--base-url", address], env, { typed: keys.server })
@@ -61,7 +61,7 @@ describe("quotewire login", () => {
     })
   )
 
-  it.live("saves no key that the host refuses, that cannot be checked, or that is malformed", () =>
+  it.live("does not save a key that is malformed, refused by the host or impossible to check", () =>
     Effect.gen(function* () {
       const { address, env, file } = yield* fresh
       const gone = yield* server(() => {})
@@ -80,7 +80,7 @@ describe("quotewire login", () => {
     })
   )
 
-  it.live("replaces a key, and checks the new key with the profile's existing host", () =>
+  it.live("replaces a key, and checks the new key on the profile's existing host", () =>
     Effect.gen(function* () {
       const { address, env, file, keys } = yield* fresh
       yield* runInProcess(["login", "--base-url", address], env, keys.widget)
@@ -92,7 +92,7 @@ describe("quotewire login", () => {
 })
 
 describe("a profile", () => {
-  it.live("is selected by its name, with a flag or a variable", () =>
+  it.live("is selected by name, with a flag or a variable", () =>
     Effect.gen(function* () {
       const { address, env, keys } = yield* fresh
       yield* runInProcess(["login", "--base-url", address], env, keys.widget)
@@ -127,7 +127,7 @@ describe("a profile", () => {
     })
   )
 
-  it.live("is a usage error if it does not exist, and its name is not repeated", () =>
+  it.live("causes a usage error that omits its name if it does not exist", () =>
     Effect.gen(function* () {
       const { env } = yield* fresh
       const { err, how } = yield* runInProcess([...list, "--profile", "Zq7x"], env)
@@ -152,7 +152,7 @@ describe("a profile", () => {
 describe("the profiles file", () => {
   const all = [list, ["login"], ["logout"], ["profiles", "list"], ["quotes", "show", `qt_${"0".repeat(26)}`]]
 
-  it.live("is refused by every command if other users can read it, with instructions", () =>
+  it.live("is refused by every command, with instructions, if other users can read it", () =>
     Effect.gen(function* () {
       const { address, env, file, keys } = yield* fresh
       yield* runInProcess(["login", "--base-url", address], env, keys.server)
@@ -168,7 +168,7 @@ describe("the profiles file", () => {
     })
   )
 
-  it.live("is refused if it contains no profiles, and its content is never repeated", () =>
+  it.live("is refused if it contains no profiles; the error never repeats its content", () =>
     Effect.gen(function* () {
       const { env, file, folder, keys } = yield* fresh
       mkdirSync(folder, { mode: 0o700 })

@@ -66,32 +66,30 @@ describe("quotewire recoveries", () => {
     })
   )
 
-  it.live(
-    "starts, resumes and stops a recovery for an organization with an operator's token, with audit log entries",
-    () =>
-      Effect.gen(function* () {
-        const { operator, organization, subscription } = yield* start
-        const place = ["--organization", organization, "--environment", "sandbox"]
-        const run = (...args: ReadonlyArray<string>) => runInProcess(["recoveries", ...args, ...place], operator)
-        const wrong = yield* run("start", subscription, "--statuses", "lost")
-        assert.match(
-          wrong.err,
-          /^quotewire: The host refused the call \(invalid_input\): "statuses\.0" is not valid\. Must be one of .*failed/
-        )
-        const [id = ""] = (yield* run("start", subscription, "--per-minute", "1")).out.split("  ")
-        const paused = yield* run("pause", subscription, id)
-        assert.match(paused.out, / {2}paused\b/, paused.err + id)
-        assert.match((yield* run("resume", subscription, id)).out, / {2}running {2}/)
-        assert.match((yield* run("stop", subscription, id)).out, / {2}stopped\b/)
+  it.live("starts, resumes and stops a recovery with an operator's token, and logs each step", () =>
+    Effect.gen(function* () {
+      const { operator, organization, subscription } = yield* start
+      const place = ["--organization", organization, "--environment", "sandbox"]
+      const run = (...args: ReadonlyArray<string>) => runInProcess(["recoveries", ...args, ...place], operator)
+      const wrong = yield* run("start", subscription, "--statuses", "lost")
+      assert.match(
+        wrong.err,
+        /^quotewire: The host refused the call \(invalid_input\): "statuses\.0" is not valid\. Must be one of .*failed/
+      )
+      const [id = ""] = (yield* run("start", subscription, "--per-minute", "1")).out.split("  ")
+      const paused = yield* run("pause", subscription, id)
+      assert.match(paused.out, / {2}paused\b/, paused.err + id)
+      assert.match((yield* run("resume", subscription, id)).out, / {2}running {2}/)
+      assert.match((yield* run("stop", subscription, id)).out, / {2}stopped\b/)
 
-        const audit = (...args: ReadonlyArray<string>) => runInProcess(["audit", ...args], operator)
-        const { out } = yield* audit("--operation", "change_recovery")
-        assert.lengthOf(out.split("\n"), 3)
-        assert.include(out, `succeeded  change_recovery  by desk `)
-        assert.include(out, id)
-        const refused = JSON.parse((yield* audit("--outcome", "refused", "--json")).out)
-        assert.deepInclude(refused, { operation: "start_recovery", error_code: "invalid_input" })
-      })
+      const audit = (...args: ReadonlyArray<string>) => runInProcess(["audit", ...args], operator)
+      const { out } = yield* audit("--operation", "change_recovery")
+      assert.lengthOf(out.split("\n"), 3)
+      assert.include(out, `succeeded  change_recovery  by desk `)
+      assert.include(out, id)
+      const refused = JSON.parse((yield* audit("--outcome", "refused", "--json")).out)
+      assert.deepInclude(refused, { operation: "start_recovery", error_code: "invalid_input" })
+    })
   )
 
   it.live("names a missing setting", () =>
@@ -109,7 +107,7 @@ describe("quotewire recoveries", () => {
 })
 
 describe("an operator without database access", () => {
-  it.live("finds requests, checks waiting work, and shares requests and endpoints as their owner can", () =>
+  it.live("finds requests, checks waiting work, and shares links just as the owner can", () =>
     Effect.gen(function* () {
       const { operator, organization, owner, subscription } = yield* start
       const found = yield* runInProcess(["requests", "find", "--line", "renters"], operator)

@@ -74,51 +74,49 @@ const statusOf = (ran: Ran) => printed<SealedRows.SealStatus>(ran)
 const rotationOf = (ran: Ran) => printed<SealedRows.SealRotation>(ran)
 
 describe("quotewire seal", () => {
-  it.live(
-    "rotates the seal keys step by step: a key that still seals rows must stay, and an unused key can be removed",
-    () =>
-      Effect.gen(function* () {
-        const { id, key, seal, url } = yield* world
-        // A rotation before any host has the new key is refused.
-        const early = yield* seal(["rotate"])
-        assert.match(
-          early.err,
-          /^quotewire: No host has started with \S{8} as its newest seal key: start every host with this key/
-        )
-        // A host starts with both keys. The old key still seals rows.
-        yield* startOn(url, new_key, old_key)
-        const [newest, old] = statusOf(yield* seal(["status", "--json"])).keys
-        assert.deepInclude(newest, { position: 1, sealed: 0, removable: false })
-        assert.deepInclude(old, { position: 2, removable: false })
-        assert.isAbove(old?.sealed ?? 0, 3)
-        // Without the old key, neither the command nor a host starts.
-        const removed = yield* seal(["rotate"], [new_key])
-        assert.match(
-          removed.err,
-          new RegExp(`must include the key ${old?.key_name} that the storage is sealed with \\(given: 1\\. `)
-        )
-        const wrong = yield* hostOn(url, other_key)
-        const refusal = yield* Effect.promise(() => wrong.ready.then(String, String))
-        assert.include(refusal, `${old?.key_name}`)
-        // The rotation reseals everything. The old key can then be removed.
-        const rotation = rotationOf(yield* seal(["rotate", "--json"]))
-        assert.deepInclude(rotation, { complete: true, left: [], removable: [old?.key_name ?? ""] })
-        assert.strictEqual(rotation.resealed, old?.sealed)
-        const shown = yield* seal(["status"])
-        assert.match(
-          shown.out,
-          /^1\. {2}\S{8} {2}\d+ sealed {2}\d+ hashed {2}seals new rows\n2\. {2}\S{8} {2}0 sealed {2}[1-9]\d* hashed {2}can be removed from the settings/
-        )
-        const again = yield* seal(["rotate"])
-        assert.match(again.out, /^Resealed: 0, in 1 pass\./)
-        // A host with only the new key reads what was sealed before.
-        const alone = yield* startOn(url, new_key)
-        const read = yield* Effect.promise(() => alone.client(key).get_quote_request({ id, wait_seconds: 0 }))
-        assert.strictEqual(read.quote_request.id, id)
-        for (const { err, out } of [early, removed, shown, again]) {
-          for (const secret of [old_key, new_key]) assert.notInclude(out + err, secret)
-        }
-      })
+  it.live("rotates the seal keys in steps, and allows removing a key only once it is unused", () =>
+    Effect.gen(function* () {
+      const { id, key, seal, url } = yield* world
+      // A rotation before any host has the new key is refused.
+      const early = yield* seal(["rotate"])
+      assert.match(
+        early.err,
+        /^quotewire: No host has started with \S{8} as its newest seal key: start every host with this key/
+      )
+      // A host starts with both keys. The old key still seals rows.
+      yield* startOn(url, new_key, old_key)
+      const [newest, old] = statusOf(yield* seal(["status", "--json"])).keys
+      assert.deepInclude(newest, { position: 1, sealed: 0, removable: false })
+      assert.deepInclude(old, { position: 2, removable: false })
+      assert.isAbove(old?.sealed ?? 0, 3)
+      // Without the old key, neither the command nor a host starts.
+      const removed = yield* seal(["rotate"], [new_key])
+      assert.match(
+        removed.err,
+        new RegExp(`must include the key ${old?.key_name} that the storage is sealed with \\(given: 1\\. `)
+      )
+      const wrong = yield* hostOn(url, other_key)
+      const refusal = yield* Effect.promise(() => wrong.ready.then(String, String))
+      assert.include(refusal, `${old?.key_name}`)
+      // The rotation reseals everything. The old key can then be removed.
+      const rotation = rotationOf(yield* seal(["rotate", "--json"]))
+      assert.deepInclude(rotation, { complete: true, left: [], removable: [old?.key_name ?? ""] })
+      assert.strictEqual(rotation.resealed, old?.sealed)
+      const shown = yield* seal(["status"])
+      assert.match(
+        shown.out,
+        /^1\. {2}\S{8} {2}\d+ sealed {2}\d+ hashed {2}seals new rows\n2\. {2}\S{8} {2}0 sealed {2}[1-9]\d* hashed {2}can be removed from the settings/
+      )
+      const again = yield* seal(["rotate"])
+      assert.match(again.out, /^Resealed: 0, in 1 pass\./)
+      // A host with only the new key reads what was sealed before.
+      const alone = yield* startOn(url, new_key)
+      const read = yield* Effect.promise(() => alone.client(key).get_quote_request({ id, wait_seconds: 0 }))
+      assert.strictEqual(read.quote_request.id, id)
+      for (const { err, out } of [early, removed, shown, again]) {
+        for (const secret of [old_key, new_key]) assert.notInclude(out + err, secret)
+      }
+    })
   )
 
   it.live("resumes after it was killed in the middle of a step", () =>
@@ -180,7 +178,7 @@ describe("quotewire seal", () => {
     })
   )
 
-  it.live("discards a lost seal key, so that hosts can start without that key", () =>
+  it.live("discards a lost seal key, so that hosts can start without it", () =>
     Effect.gen(function* () {
       const { id, key, seal, url } = yield* world
       yield* startOn(url, new_key, old_key)

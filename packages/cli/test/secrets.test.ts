@@ -133,7 +133,7 @@ const attempts = ({ args, flags, path }: Leaf): ReadonlyArray<Attempt> => {
 
 describe("a command", () => {
   it.live(
-    "never prints its arguments to standard output or in an error, even with --verbose",
+    "never prints secret arguments in its output or its errors, even with --verbose",
     () =>
       Effect.gen(function* () {
         const leaves = yield* leavesBelow([])

@@ -67,7 +67,7 @@ const startRequest = (baseUrl: string, key: string, request_key: string) =>
   })
 
 describe("quotewire serve", () => {
-  it.live("refuses a database without the schema in one sentence, and creates the schema with --migrate", () =>
+  it.live("refuses a database without the schema, but creates the schema with --migrate", () =>
     Effect.gen(function* () {
       const { env } = yield* database(emptyDatabase)
       const refused = yield* run(["serve", "--port", "0"], env)
@@ -80,7 +80,7 @@ describe("quotewire serve", () => {
     })
   )
 
-  it.live("tells agent programs where people sign in, if an issuer is set", () =>
+  it.live("tells agent programs where people sign in if an issuer is set", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { organization_id } = yield* answered(["organizations", "create", "Acme"], env)
@@ -146,7 +146,7 @@ describe("quotewire serve", () => {
     })
   )
 
-  it.live("keeps all data across a restart, and has no readable facts about a person in the database", () =>
+  it.live("keeps all data across a restart, with no readable personal facts in the database", () =>
     Effect.gen(function* () {
       const { env, url } = yield* database(freshDatabase)
       const { key } = yield* organization(env)
@@ -174,7 +174,7 @@ describe("quotewire serve", () => {
       fails: "wrong usage",
       says: /--database-url .* must be an address such as/
     }
-  ])("says in one sentence that $url cannot be used, and hides its password", ({ fails, says, url }) =>
+  ])("reports in one sentence that it cannot use $url, and hides the password", ({ fails, says, url }) =>
     Effect.gen(function* () {
       const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: sealKey }
       const { err, how, out } = yield* runInProcess(["serve"], env)
@@ -223,7 +223,7 @@ describe("quotewire keys", () => {
     })
   )
 
-  it.live("says in one sentence that an organization or key does not exist", () =>
+  it.live("reports an unknown organization or key in one sentence", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const nobody = `org_${"0".repeat(26)}`
@@ -239,7 +239,7 @@ describe("quotewire keys", () => {
 })
 
 describe("a live key without a live carrier", () => {
-  it.live("causes a warning when the key is created, when a host starts, and in the readiness response", () =>
+  it.live("causes a warning at its creation and at host startup; readiness lists only sandbox", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { organization_id } = yield* organization(env)
@@ -303,7 +303,7 @@ describe("quotewire organizations", () => {
 })
 
 describe("quotewire migrate", () => {
-  it.live("shows pending migrations and tries them without changing anything", () =>
+  it.live("shows pending migrations, and tries them in a dry run that changes nothing", () =>
     Effect.gen(function* () {
       const { env } = yield* database(emptyDatabase)
       const said = (...flags: ReadonlyArray<string>) =>

@@ -31,7 +31,7 @@ const loadedBy = (...args: ReadonlyArray<string>): ReadonlyArray<string> =>
 const service = /\/(?:storage-(?:pg|memory)|core\/dist\/bundle\/index\.js|undici|jose|pg)(?:\/|$)/
 
 describe("a process", () => {
-  it("does not load the service, its hosts or its storage backends if it only forwards to a host", () => {
+  it("does not load the service, hosts or storage if it only forwards calls to a host", () => {
     const loaded = loadedBy("mcp", "--base-url", "http://127.0.0.1:1")
     assert.isTrue(loaded.some((url) => url.endsWith("/mcp/dist/bundle/stdio.js")))
     assert.deepStrictEqual(
@@ -40,12 +40,12 @@ describe("a process", () => {
     )
   })
 
-  it("loads the service and its storage if it serves an agent itself, so that this test can detect both", () => {
+  it("loads the service and its storage if it serves an agent itself", () => {
     const loaded = loadedBy("mcp").flatMap((url) => service.exec(url)?.[0] ?? [])
     assert.includeMembers(loaded, ["/storage-memory/", "/core/dist/bundle/index.js", "/jose/", "/undici/"])
   })
 
-  it("loads nothing else to print the version", () => {
+  it("loads no other module to print the version", () => {
     const loaded = loadedBy("--version").filter((url) => !url.endsWith("/cli/bin/quotewire.js"))
     assert.deepStrictEqual(
       loaded.map((url) => url.replace(/^.*\/packages/, "")),
@@ -55,7 +55,7 @@ describe("a process", () => {
 })
 
 describe("compiled code", () => {
-  it.effect("is kept in the user's own cache folder, never in the shared temporary folder", () =>
+  it.effect("is cached in the user's own folder, never in the shared temporary folder", () =>
     Effect.gen(function* () {
       const home = yield* temporaryFolder
       const shared = yield* temporaryFolder

@@ -59,7 +59,7 @@ describe("terminal styling", () => {
       canPrompt: false
     })
 
-  it.effect("colors failures and open states, and is plain if colors are off", () =>
+  it.effect("colors failures and open states, or nothing if colors are off", () =>
     Effect.gen(function* () {
       const [colored, plain] = [yield* capable(true), yield* capable(false)]
       assert.strictEqual(ofStatus(colored, "503")("line"), "\u001b[31mline\u001b[0m")
@@ -89,7 +89,7 @@ describe("an error", () => {
     })
   )
 
-  it.effect("is printed in color, whether the arguments are wrong or the command fails", () =>
+  it.effect("is printed in color for both wrong arguments and failed commands", () =>
     Effect.gen(function* () {
       const env = { FORCE_COLOR: "1" }
       const wrong = yield* runInProcess(["profiles", "lsit"], env)
@@ -134,7 +134,7 @@ describe("a host's log", () => {
     return err.join("\n").split("\n")
   })
 
-  it.effect("shows values that cannot be JSON", () =>
+  it.effect("shows values that JSON cannot represent", () =>
     Effect.gen(function* () {
       const circle: { self?: unknown } = {}
       circle.self = circle
@@ -144,7 +144,7 @@ describe("a host's log", () => {
     })
   )
 
-  it.effect("starts each line with the time and the status at a terminal, and fits 80 columns", () =>
+  it.effect("starts each line with the time and status at a terminal, and fits 80 columns", () =>
     Effect.gen(function* () {
       const [call = "", ...warning] = yield* logged(true, { NO_COLOR: "1" })
       assert.match(call, /^\d\d:\d\d:\d\d {2}\u2713 {2}202 {2}start_quote_request {2}12 ms$/)
@@ -189,29 +189,27 @@ describe("a command's output", () => {
   const id = `org_${"0".repeat(26)}`
   const row = `${id}  The very long name of an organization  sandbox  ${"x".repeat(50)}`
 
-  it.effect(
-    "fits a terminal's width by breaking lines between columns, then between words, and is unbroken elsewhere",
-    () =>
-      Effect.gen(function* () {
-        assert.deepStrictEqual(yield* printed(null, row), [row])
-        assert.deepStrictEqual(yield* printed(200, row), [row])
-        assert.deepStrictEqual(yield* printed(60, row), [
-          id,
-          "    The very long name of an organization  sandbox",
-          `    ${"x".repeat(50)}`
-        ])
-        assert.deepStrictEqual(yield* printed(30, row), [
-          id.slice(0, 30),
-          "    The very long name of an",
-          "    organization  sandbox",
-          `    ${"x".repeat(26)}`,
-          `    ${"x".repeat(24)}`
-        ])
-        for (const line of yield* printed(20, `  ${"漢字".repeat(40)}`)) assert.isAtMost(line.length, 13)
-      })
+  it.effect("fits a terminal's width by breaking lines between columns, then between words", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* printed(null, row), [row])
+      assert.deepStrictEqual(yield* printed(200, row), [row])
+      assert.deepStrictEqual(yield* printed(60, row), [
+        id,
+        "    The very long name of an organization  sandbox",
+        `    ${"x".repeat(50)}`
+      ])
+      assert.deepStrictEqual(yield* printed(30, row), [
+        id.slice(0, 30),
+        "    The very long name of an",
+        "    organization  sandbox",
+        `    ${"x".repeat(26)}`,
+        `    ${"x".repeat(24)}`
+      ])
+      for (const line of yield* printed(20, `  ${"漢字".repeat(40)}`)) assert.isAtMost(line.length, 13)
+    })
   )
 
-  it.effect("escapes external text that a terminal would obey, hide or print as a separate line", () =>
+  it.effect("escapes external text that a terminal would obey, hide or print as another line", () =>
     Effect.gen(function* () {
       const name = "Acme\u001b[2J\u202egro\u{e0041}\nquotewire: fine\u009b1m"
       const shown = "Acme\\u{1b}[2J\\u{202e}gro\\u{e0041}\\u{a}quotewire: fine\\u{9b}1m"

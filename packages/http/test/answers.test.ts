@@ -30,7 +30,7 @@ describe("HTTP responses", () => {
     })
   )
 
-  it.live("give the created resource's location, and say whether they are replays", () =>
+  it.live("name the created resource's location and state whether they are replays", () =>
     Effect.gen(function* () {
       const { notes, send } = yield* start()
       const make = send("POST", "/v1/things", { json: { name: "a" }, headers: { "idempotency-key": "k1" } })
@@ -46,7 +46,7 @@ describe("HTTP responses", () => {
     })
   )
 
-  it.live("to HEAD equal the responses to GET without the body", () =>
+  it.live("have the same headers for HEAD as for GET, but no body", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const get = yield* send("GET", "/v1/things/th_1")
@@ -57,7 +57,7 @@ describe("HTTP responses", () => {
     })
   )
 
-  it.live("arrive in the requests' order on one connection, however the requests arrive", () =>
+  it.live("are in request order on one connection, even if the requests arrive together", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const body = JSON.stringify({ name: "b" })
@@ -78,7 +78,7 @@ describe("HTTP responses", () => {
     })
   )
 
-  it.live("to a failed call reveal nothing internal", () =>
+  it.live("reveal nothing internal when a call fails", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const answer = yield* send("DELETE", "/v1/things/th_1")

@@ -39,7 +39,7 @@ const begin = Effect.fnUntraced(function* (port: number, head: string, part: str
 })
 
 describe("bodies that are still arriving", () => {
-  it.live("share one limit, above which the oldest body is refused", () =>
+  it.live("share one limit; beyond it, the oldest body is refused", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ max_arriving_bytes: 300_000 })
       const head = post(keys, "/v1/things", "Content-Length: 200000")
@@ -69,7 +69,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("arrive completely in chunks of any size", () =>
+  it.live("arrive complete in chunks of any size", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const sends = (name: string, sizes: ReadonlyArray<number>) => {
@@ -102,7 +102,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("also share one limit in a webHandler", () =>
+  it.live("also share one limit in webHandler", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: "https://shop.example" })
       const handle = webHandler(quotewire, { max_arriving_bytes: 300_000 })
@@ -122,7 +122,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("require a limit that leaves room for at least one body", () =>
+  it.live("need a limit that leaves room for at least one body", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const wrong = { max_arriving_bytes: 256 * 1024 - 1 }

@@ -89,7 +89,7 @@ describe("pipelined requests whose responses are not read", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("all get responses, even if the last request's body arrives while the others are handled", () =>
+  it.live("get every response, even if the last body arrives while earlier requests are handled", () =>
     Effect.gen(function* () {
       const echo = Route.make("POST", "/echo", ({ read }) =>
         Effect.map(read(1_000), (body) => ({ status: 200, headers: {}, body }))
@@ -105,7 +105,7 @@ describe("pipelined requests whose responses are not read", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("are limited: beyond the limit, the connection is closed and no further request is handled", () =>
+  it.live("are limited: beyond the limit, the connection is closed without handling more requests", () =>
     Effect.gen(function* () {
       const { port, noted } = yield* serving()
       const shapes = [
@@ -180,7 +180,7 @@ describe("unread responses", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("do not close a connection whose response is still pending", () =>
+  it.live("do not close the connection while a response is still pending", () =>
     Effect.gen(function* () {
       const { port, noted, sockets, open } = yield* serving({ read_timeout_ms: 100 })
       const wire = yield* Wire.open(port)
@@ -194,7 +194,7 @@ describe("unread responses", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("close the connections with the most unread bytes if there are too many in total", () =>
+  it.live("are limited in total: the connections with the most unread bytes are closed", () =>
     Effect.gen(function* () {
       const { port, sockets } = yield* serving({ max_unread_bytes: 4 * large.length })
       yield* sendUnread(port, get("/large"))

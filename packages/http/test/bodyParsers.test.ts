@@ -66,7 +66,7 @@ describe("behind a body parser", () => {
     ["express.text()", expressBehind(express.text({ type: json }))],
     ["express.urlencoded(), which leaves JSON alone", expressBehind(express.urlencoded({ extended: true }))],
     ["Fastify's own", fastifyBehindItsParser((raw, body) => Object.assign(raw, { body }))]
-  ] as const)("a parsed body is taken from the request: %s", ([, serve]) =>
+  ] as const)("the parsed body is used: %s", ([, serve]) =>
     Effect.gen(function* () {
       const { send, logged } = yield* start(serve)
       for (const body of [thing, streamed(thing)]) {
@@ -80,7 +80,7 @@ describe("behind a body parser", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("an invalid body is refused in the same way as without a parser", () =>
+  it.live("an invalid body is refused just as it is without a parser", () =>
     Effect.gen(function* () {
       const everything = express().use(express.json({ limit: "1mb", strict: false }), express.urlencoded())
       const { send, logged } = yield* start(expressBehind(everything))
@@ -114,7 +114,7 @@ describe("behind a body parser", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("a carrier's callback still needs the signed bytes", () =>
+  it.live("a carrier's callback still needs the raw bytes that were signed", () =>
     Effect.gen(function* () {
       const bytes = '{ "a": 1.0 }'
       const raw = yield* start(expressBehind(express.raw({ type: json })))

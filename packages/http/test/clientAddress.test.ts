@@ -11,7 +11,7 @@ interface Case {
 
 const networks = "10.0.0.0/8,fd00::/8"
 
-describe("the address that a caller is counted by", () => {
+describe("a caller's address", () => {
   it.each<Case>([
     // By default no header is trusted.
     { trust: null, remote: "192.0.2.1", says: "198.51.100.7", is: "192.0.2.1" },
@@ -52,7 +52,7 @@ describe("the address that a caller is counted by", () => {
     },
     { trust: "1", header: "forwarded", remote: "10.0.0.1", says: "for=_hidden", is: "10.0.0.1" }
   ])(
-    'is "$is" for a connection from "$remote" with the header "$says" if the trusted proxies are $trust',
+    'is "$is" for a connection from "$remote" with trusted proxies $trust and the forwarding header $says',
     ({ trust, header, remote, says, is }) => {
       const trusted = trust === null ? null : ClientAddress.readTrusted(trust)
       const name = header ?? "x-forwarded-for"

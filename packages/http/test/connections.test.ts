@@ -37,7 +37,7 @@ const assertToldToRetry = ({ headers, status, text }: ReturnType<typeof Wire.par
 }
 
 describe("connections", () => {
-  it.live("are limited: an extra connection is closed, and a new one is accepted once another has ended", () =>
+  it.live("are limited: extra ones are closed, and new ones are accepted once others end", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ connections: 2 })
       const get = head(keys, "GET /v1/things/thing_1")
@@ -91,7 +91,7 @@ describe("large bodies", () => {
     })
   )
 
-  it.live("are read if they have exactly the maximum size", () =>
+  it.live("are accepted at exactly the maximum size", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const json = '{"name":"a"}'
@@ -132,7 +132,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that break during a body leave nothing behind", () =>
+  it.live("leave nothing behind when they break during a body", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start({ connections: 1 })
       const wire = yield* readingBody(port, keys, "Content-Length: 100")
@@ -144,7 +144,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of callers that disconnect end the callers' waits immediately", () =>
+  it.live("end their callers' waits immediately when the callers disconnect", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start()
       const wire = yield* Wire.open(port)
@@ -155,7 +155,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that send their request too slowly get a response and are closed", () =>
+  it.live("get a response and are closed if they send a request too slowly", () =>
     Effect.gen(function* () {
       const { port } = yield* start({ request_timeout_ms: 300 })
       const wire = yield* Wire.open(port)
@@ -166,7 +166,7 @@ describe("connections", () => {
 })
 
 describe("malformed or incomplete requests", () => {
-  it.live("whose bodies become malformed get one response", () =>
+  it.live("get one response if the body becomes malformed", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start()
       const wire = yield* readingBody(port, keys, "Transfer-Encoding: chunked")
@@ -180,7 +180,7 @@ describe("malformed or incomplete requests", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("whose body does not arrive get one response, which says that they can be retried", () =>
+  it.live("get one response, which allows a retry, if the body never arrives", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ request_timeout_ms: 300 })
       const wire = yield* Wire.open(port)
@@ -191,7 +191,7 @@ describe("malformed or incomplete requests", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("that have a full URL as their target are accepted", () =>
+  it.live("are accepted if their target is a full URL", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const text = yield* Wire.exchange(
@@ -204,7 +204,7 @@ describe("malformed or incomplete requests", () => {
 })
 
 describe("starting a host", () => {
-  it.live("on a port in use fails with a one-sentence error", () =>
+  it.live("fails with a one-sentence error if the port is in use", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const error = yield* Effect.flip(start({ port }))
@@ -212,7 +212,7 @@ describe("starting a host", () => {
     })
   )
 
-  it.live("frees the port if it is interrupted after binding", () =>
+  it.live("frees the port if the start is interrupted after binding", () =>
     Effect.gen(function* () {
       const { port } = yield* Effect.scoped(start())
       const never = operations.map((operation) => ({ ...operation, available: Effect.interrupt }))
@@ -223,7 +223,7 @@ describe("starting a host", () => {
 })
 
 describe("stopping a host", () => {
-  it.live("wakes up and answers pending long polls, and then closes the connections", () =>
+  it.live("answers pending long polls, and then closes the connections", () =>
     Effect.gen(function* () {
       const woken = yield* Deferred.make<void>()
       const scope = yield* Scope.make()

@@ -31,7 +31,7 @@ const emptyFolder = Effect.acquireRelease(
 )
 
 describe("the console", () => {
-  it.live("is one page at every path below /console, and loads only its host's files", () =>
+  it.live("is one page at every path below /console, and loads files only from its host", () =>
     Effect.gen(function* () {
       const { url } = yield* start({ console: {} })
       const page = yield* get(`${url}/console`)
@@ -52,7 +52,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("serves its files with an ETag, compressed as the browser accepts", () =>
+  it.live("serves its files with an ETag, in a compression that the browser accepts", () =>
     Effect.gen(function* () {
       const { url } = yield* start({ console: {} })
       const types = { "console.js": "text/javascript; charset=utf-8", "console.css": "text/css; charset=utf-8" }
@@ -72,7 +72,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("is off by default, and refuses anything but GET", () =>
+  it.live("is off by default, and refuses every method except GET", () =>
     Effect.gen(function* () {
       const off = yield* start()
       for (const path of ["/console", "/console/", "/console/console.js"]) {
@@ -84,7 +84,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("knows the base path that it is served below, on every handler", () =>
+  it.live("finds its base path on every handler", () =>
     Effect.gen(function* () {
       const service = yield* embedded({ public_url: "https://shop.example/insurance" })
       const node = yield* serving(nodeHandler(service.quotewire, { base_path: "/insurance", console: true }))
@@ -100,7 +100,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("says what to do if its files are missing", () =>
+  it.live("explains what to do if its files are missing", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       for (const place of [folder, `${folder}/`, pathToFileURL(folder)]) {

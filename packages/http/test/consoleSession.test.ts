@@ -25,7 +25,7 @@ const host = Effect.gen(function* () {
 })
 
 describe("signing in with a console link", () => {
-  it.live("returns the key once", () =>
+  it.live("returns the key only once", () =>
     Effect.gen(function* () {
       const { code, signIn } = yield* host
       const first = yield* signIn({ link: code })

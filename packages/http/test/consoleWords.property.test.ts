@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { count, duration, money, shortId, visible } from "../console/words/format.ts"
 
 describe("the console's text", () => {
-  it("never contains a hidden or bidirectional character from data, and leaves all other text unchanged", () => {
+  it("never shows a hidden or bidirectional character from data, and keeps all other text", () => {
     const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
@@ -23,7 +23,7 @@ describe("the console's text", () => {
     assert.strictEqual(money(null), "unknown")
   })
 
-  it("formats every duration and count, and shortens ids only in the middle", () => {
+  it("formats every duration and count, and shortens IDs only in the middle", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), (ms) => {
         assert.match(duration(ms), /^[\d.]+ (?:ms|s|min|h|days)$/)

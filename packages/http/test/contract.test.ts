@@ -82,7 +82,7 @@ describe("the contract", () => {
     assert.sameMembers([...codesOf(name)], [...wanted])
   })
 
-  it("has every operation under its name, on its route", () => {
+  it("lists every operation by name, on its route", () => {
     const routes = calls.filter(({ part }) => part === "paths")
     assert.sameMembers(
       routes.map(({ name, method, path }) => `${name} ${method} ${path}`),
@@ -90,7 +90,7 @@ describe("the contract", () => {
     )
   })
 
-  it("says which facts belong to which line", () => {
+  it("states which facts belong to which line", () => {
     const isStart = ajv.getSchema("openapi#/components/schemas/StartInput") ?? assert.fail("no start")
     for (const [line, application] of Object.entries(ExampleApplications.smallest)) {
       assert.isTrue(isStart({ line, request_key: "one", application }), `${line}: ${ajv.errorsText(isStart.errors)}`)
@@ -99,7 +99,7 @@ describe("the contract", () => {
     }
   })
 
-  it("rejects an unknown value in an input, and accepts an unknown value in a response where values can be added", () => {
+  it("rejects unknown input values, but accepts new values in responses where a list can grow", () => {
     const event = {
       id: "evt_01kafzsk000000000000000000",
       type: "quote.renewed",
@@ -118,7 +118,7 @@ describe("the contract", () => {
     assert.isFalse(isCreate({ url: "https://hooks.example.com", event_types: ["quote.renewed"] }))
   })
 
-  it("says, like the service, that an update must change at least one field", () => {
+  it("requires an update to change at least one field, as the service does", () => {
     const body = JsonNode.at(document, call("update_event_subscription"), "requestBody")
     const json = JsonNode.at(document, JsonNode.at(document, body, "content"), "application/json")
     assert.strictEqual(body.required, true)

@@ -16,7 +16,7 @@ const serving = Effect.fnUntraced(function* (handle: RequestListener) {
   return `http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`
 })
 
-describe("embedding in a server", () => {
+describe("a service embedded in a server", () => {
   it.live("serves its paths inside an existing server, and leaves other paths to that server", () =>
     Effect.gen(function* () {
       const { handle } = yield* Http.handler({ operations, base_url: "https://api.quotewire.dev" })
@@ -60,7 +60,7 @@ describe("embedding in a server", () => {
     { base_url: "https://host.example", docs_url: "https://host.example/docs?secret" },
     { base_url: "https://host.example", cors_origins: ["https://shop.example/secret"] },
     { base_url: "https://host.example", cors_origins: ["https://shop.example\r\nsecret: a"] }
-  ])("names the setting whose address it cannot use, without repeating the address: %j", (addresses) =>
+  ])("names the setting with an invalid address, without repeating the address: %j", (addresses) =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(Http.handler({ operations, ...addresses }))
       const [name = ""] = Object.keys(addresses).slice(-1)
@@ -70,7 +70,7 @@ describe("embedding in a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("accepts origins as browsers send them", () =>
+  it.live("accepts allowed origins in the form that browsers send", () =>
     Effect.gen(function* () {
       const { handle } = yield* Http.handler({
         operations,
@@ -114,7 +114,7 @@ describe("embedding in a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("sends a response to each call that it interrupts", () =>
+  it.live("responds to each call that it interrupts", () =>
     Effect.gen(function* () {
       const { handle, interruptAll } = yield* Http.handler(settings)
       const broken = yield* Deferred.make<number>()
@@ -131,7 +131,7 @@ describe("embedding in a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("ignores a request that another handler has answered, and answers the others", () =>
+  it.live("ignores a request that another handler has answered, but answers the others", () =>
     Effect.gen(function* () {
       const first = yield* Deferred.make<ServerResponse>()
       const answerFirst = () => Effect.runFork(Effect.map(Deferred.await(first), (response) => response.end("first")))

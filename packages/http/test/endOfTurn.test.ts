@@ -19,7 +19,7 @@ describe("responses that are ready in one event-loop turn", () => {
     expect(items).toEqual([1, 2, 3, 4])
   })
 
-  it("wait for at most seven other responses", async () => {
+  it("are written as soon as eight are ready", async () => {
     const { items, write } = written()
     for (let item = 1; item <= 7; item++) write(item)
     expect(items).toEqual([])

@@ -42,7 +42,7 @@ describe("feedback over HTTP", () => {
     })
   )
 
-  it.live("has neither routes nor documentation if it is off", () =>
+  it.live("has no routes and no documentation if it is off", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations }, Layer.succeed(Feedback.FeedbackEnabled, false))
       assert.strictEqual((yield* send("POST", "/v1/feedback", { json: report })).status, 404)

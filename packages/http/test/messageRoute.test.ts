@@ -113,7 +113,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("gets an error for a body that is compressed or not UTF-8 JSON, and decides the response", () =>
+  it.live("is told when a body is compressed or not UTF-8 JSON, and chooses the response", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const json = { "content-type": "application/json" }
@@ -130,7 +130,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("is not called if the key is wrong, a required key is missing or the body is too large", () =>
+  it.live("is not called for a wrong or missing key or an oversized body", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* serve()
       const wrong = ["x", `${keys.server}, y`]
@@ -192,7 +192,7 @@ describe("web pages that call a message endpoint", () => {
   const statusOf = (host: Pick<TestHost, "send">, origin: string) =>
     Effect.map(host.send("POST", path, { json: 1, headers: { origin } }), ({ status }) => status)
 
-  it.live("are refused with 403 if their origin is not allowed, even for pages on this machine", () =>
+  it.live("are refused with 403 from any origin that is not allowed, even localhost", () =>
     Effect.gen(function* () {
       const host = yield* serve()
       for (const origin of [
@@ -209,7 +209,7 @@ describe("web pages that call a message endpoint", () => {
     })
   )
 
-  it.live("may use any port on this machine if the host allows it", () =>
+  it.live("may use any localhost port if the host allows it", () =>
     Effect.gen(function* () {
       const host = yield* serve({ allowed: [], loopback: true })
       for (const origin of [

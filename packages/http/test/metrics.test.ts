@@ -103,7 +103,7 @@ const probe = Route.make("GET", "/probe", () =>
 )
 
 describe("a host's traces", () => {
-  it.live("have no spans without a tracer, and one span per request with a tracer", () =>
+  it.live("contain one span per request with a tracer, and none without", () =>
     Effect.gen(function* () {
       const names: Array<string> = []
       const tracer = Tracer.make({
@@ -132,7 +132,7 @@ describe("a failing host hook", () => {
       }
     ],
     ["rejects", () => Promise.reject(new Error("no"))]
-  ])("that %s is logged, and calls still get responses", ([, onAnswered]) =>
+  ])("is logged when it %s, and calls still get responses", ([, onAnswered]) =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const logger = Logger.make(({ cause, message }) => lines.push(`${message} ${Cause.pretty(cause)}`))

@@ -29,7 +29,7 @@ describe("the OpenAPI document", () => {
     })
   )
 
-  it("says where each part of an input is sent", () => {
+  it("states where each part of an input is sent", () => {
     const get = at("paths", "/v1/things/{id}", "get")
     assert.deepInclude(get, { operationId: "get_thing", tags: ["Things"] })
     assert.deepStrictEqual(at("paths", "/v1/things/{id}", "get", "parameters"), [

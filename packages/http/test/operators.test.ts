@@ -58,7 +58,7 @@ const knock = (
 const everyOperation: ReadonlyArray<Operation> = operatorOperations
 
 describe("the operators' API", () => {
-  it.live("returns nothing without a valid token", () =>
+  it.live("gives no data without a valid token", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, keyOf, send, tokens } = host
@@ -105,7 +105,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("requires each operation's scope, and records callers who lack it", () =>
+  it.live("requires each operation's scope, and records calls without it", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, send, tokens } = host
@@ -144,7 +144,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("shows an organization's token no data of another organization", () =>
+  it.live("shows an organization's token no data from other organizations", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, other, send, tokens } = host

@@ -60,7 +60,7 @@ describe("HTML pages", () => {
     })
   )
 
-  it("insert text and numbers unchanged, and never as markup", () => {
+  it("escape inserted text, so that it is shown literally and never treated as markup", () => {
     assert.strictEqual(
       Page.html`<b>${"<&>\"'"}${3}${[Page.html`<i>`]}</b>`.html,
       "<b>&#60;&#38;&#62;&#34;&#39;3<i></b>"
@@ -98,7 +98,7 @@ describe("the API reference page", () => {
     })
   )
 
-  it.live("is not resent to a caller that has it cached", () =>
+  it.live("is not resent to a browser that has it cached", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       for (const path of ["/docs", "/openapi.json"]) {
@@ -233,7 +233,7 @@ describe("browsers", () => {
     headers: { origin: from, "access-control-request-method": method }
   })
 
-  it.live("can call the operations that a widget key can call, from allowed origins", () =>
+  it.live("can call the operations that a widget key allows, from allowed origins", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ cors_origins: [origin] })
       const open = yield* send("OPTIONS", "/v1/things/th_1", preflight("GET"))

@@ -23,7 +23,7 @@ const logged = (send: TestHost["send"], answers: ReadonlyArray<TestAnswer>) =>
   )
 
 describe("the request log over HTTP", () => {
-  it.live("has every request with a valid key, even if no route or method matches or the body is too large", () =>
+  it.live("lists every request with a valid key, even if it is unroutable or too large", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       const answers = [
@@ -57,7 +57,7 @@ describe("the request log over HTTP", () => {
     })
   )
 
-  it.live("shows which program called, but nothing about requests with a wrong or missing key", () =>
+  it.live("names the calling program, but shows nothing about requests without a valid key", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations })
       const strangers = [
@@ -90,7 +90,7 @@ describe("the request log over HTTP", () => {
     })
   )
 
-  it.live("has neither routes nor documentation if it is off", () =>
+  it.live("has no routes and no documentation if it is off", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations }, Layer.succeed(RequestLog.RequestLogEnabled, false))
       for (const path of ["/v1/requests", "/v1/requests/req_x"]) {

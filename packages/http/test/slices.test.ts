@@ -48,7 +48,7 @@ const hashing = Effect.gen(function* () {
 })
 
 describe("data received on a connection", () => {
-  it.live("is no longer parsed when it contains too many requests", () =>
+  it.live("is no longer parsed once it contains too many requests", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const made = yield* requestsMade
@@ -59,7 +59,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is parsed in slices once any connection has sent data that is slow to parse", () =>
+  it.live("is parsed in slices after any connection has sent data that is slow to parse", () =>
     Effect.gen(function* () {
       const many = Array.from({ length: 150 }, (_, number) => `X-${number}: x\r\n`).join("")
       const pieces = "POST /v1/feedback HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n\r\n"
@@ -76,7 +76,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is parsed in small parts while the connection's requests wait for their responses", () =>
+  it.live("is parsed in small parts while its connection's requests await their responses", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const { port } = yield* wary({
@@ -94,7 +94,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("gets every response in full, however many requests of normal size arrive together", () =>
+  it.live("has all its requests answered, however many normal ones arrive together", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const text = yield* Wire.exchange(port, get(padding).repeat(300) + last)
@@ -102,7 +102,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is parsed alternately with other connections' data", () =>
+  it.live("is parsed in turns with other connections' data", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const made = yield* requestsMade

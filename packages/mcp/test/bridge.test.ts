@@ -61,7 +61,7 @@ describe("a stdio bridge to a host", () => {
     )
   }
 
-  it.effect("returns an error if the host does not respond for two minutes, and drops a notification", () =>
+  it.effect("returns an error for a call that the host leaves unanswered for two minutes", () =>
     Effect.gen(function* () {
       const answer = yield* bridgeTo(() => Effect.never)
       const message = { jsonrpc: "2.0", method: "tools/list", params: {} } as const
@@ -77,29 +77,27 @@ describe("a stdio bridge to a host", () => {
     })
   )
 
-  it.effect(
-    "passes on notifications, refuses other requests from the host, and returns an error if the stream has no response",
-    () =>
-      Effect.gen(function* () {
-        const told: Array<unknown> = []
-        const sent: Array<string> = []
-        const progress = { jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: 5 } }
-        const answer = yield* bridgeTo((body) =>
-          Effect.sync(() => {
-            sent.push(body)
-            return eventsOf(progress, { jsonrpc: "2.0", id: 7, method: "roots/list" })
-          })
-        )
-        const notify = (method: string, params: object) => Effect.sync(() => void told.push({ method, params }))
-        const text = yield* answer({ id: 1, method: "tools/call", params: {} }, { ...silent, notify })
-        assert.include(text, "Cannot reach the host")
-        assert.deepStrictEqual(told, [{ method: progress.method, params: progress.params }])
-        assert.deepInclude(JSON.parse(sent[1] ?? ""), { id: 7 })
-        assert.strictEqual(JSON.parse(sent[1] ?? "").error.code, -32601)
-      })
+  it.effect("passes on notifications, refuses other host requests, and reports a missing response", () =>
+    Effect.gen(function* () {
+      const told: Array<unknown> = []
+      const sent: Array<string> = []
+      const progress = { jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: 5 } }
+      const answer = yield* bridgeTo((body) =>
+        Effect.sync(() => {
+          sent.push(body)
+          return eventsOf(progress, { jsonrpc: "2.0", id: 7, method: "roots/list" })
+        })
+      )
+      const notify = (method: string, params: object) => Effect.sync(() => void told.push({ method, params }))
+      const text = yield* answer({ id: 1, method: "tools/call", params: {} }, { ...silent, notify })
+      assert.include(text, "Cannot reach the host")
+      assert.deepStrictEqual(told, [{ method: progress.method, params: progress.params }])
+      assert.deepInclude(JSON.parse(sent[1] ?? ""), { id: 7 })
+      assert.strictEqual(JSON.parse(sent[1] ?? "").error.code, -32601)
+    })
   )
 
-  it.effect("withdraws a form if the host withdraws it or its call ends", () =>
+  it.effect("withdraws a form if the host withdraws it or the form's call ends", () =>
     Effect.gen(function* () {
       const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: asks.id } }
       const result = { jsonrpc: "2.0", id: 1, result: { isError: true } }
@@ -126,7 +124,7 @@ describe("a stdio bridge to a host", () => {
     ["the response to another call", JSON.stringify({ ...result, id: 2 })],
     ["a request", '{"jsonrpc":"2.0","id":1,"method":"roots/list"}']
   ] as const) {
-    it.effect(`still responds to a call if the host sends ${what}`, () =>
+    it.effect(`returns an error for a call if the host sends ${what}`, () =>
       Effect.gen(function* () {
         const answer = yield* bridgeTo(() => Effect.sync(() => new Response(text)))
         const { error, id } = JSON.parse((yield* answer(call, silent)) ?? "")
@@ -189,7 +187,7 @@ describe("a stdio bridge to a host", () => {
     )
   }
 
-  it.effect("responds to a call with the host's error even if the host could not read the call's id", () =>
+  it.effect("passes on the host's error even if the host could not read the call's ID", () =>
     Effect.gen(function* () {
       const error = { code: -32700, message: "This is not valid JSON." }
       const answer = yield* bridgeTo(() => Effect.sync(() => Response.json({ jsonrpc: "2.0", id: null, error })))
@@ -209,7 +207,7 @@ describe("a stdio bridge to a host", () => {
     })
   )
 
-  it.effect("answers only a few forms at a time, even if the host sends many without accepting answers", () =>
+  it.effect("sends only a few form answers at a time if the host accepts none", () =>
     Effect.gen(function* () {
       let open = 0
       const forms = Array.from({ length: 500 }, (_, i) => ({ ...asks, id: `form-${i}` }))

@@ -38,7 +38,7 @@ const advanced = Effect.fnUntraced(function* (seconds: number) {
 })
 
 describe("a call that waits", () => {
-  it.effect("reports its progress in HTTP events to a program that asks for progress", () =>
+  it.effect("reports its progress in HTTP events if the program asks for progress", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const { id, version } = (yield* start).structuredContent
@@ -83,7 +83,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reports no progress under a token of more than 256 characters", () =>
+  it.effect("reports no progress if the progress token exceeds 256 characters", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const { id } = (yield* start).structuredContent
@@ -107,7 +107,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is dropped immediately when its caller disconnects", () =>
+  it.effect("stops immediately when its caller disconnects", () =>
     Effect.gen(function* () {
       const { read } = yield* readWaiting
       yield* Fiber.interrupt(read)
@@ -115,7 +115,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("does not wait for a person; its text tells the model to ask the person and not to loop", () =>
+  it.effect("returns if a person must act, and tells the model to ask rather than loop", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const { call } = yield* Agents
@@ -163,7 +163,7 @@ describe("a refusal", () => {
     application: flat
   }
 
-  it.effect("for a missing consent tells the model to ask the person, but not what to send", () =>
+  it.effect("tells the model to ask for a missing consent, but not what to send", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const { content, isError, structuredContent } = yield* agents.call("start_quote_request", invented)
@@ -175,7 +175,7 @@ describe("a refusal", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("of thousands of arguments is short, and reports how many are wrong", () =>
+  it.effect("stays short for thousands of wrong arguments, and reports their number", () =>
     Effect.gen(function* () {
       const surprises = Object.fromEntries(Array.from({ length: 4_012 }, (_, i) => [`surprise_${i}`, i]))
       const agents = yield* Agents
@@ -197,7 +197,7 @@ describe("a refusal", () => {
 })
 
 describe("a thousand concurrent calls", () => {
-  it.effect("each get a response with their own id, even with valid and invalid ids mixed", () =>
+  it.effect("each get a response with their own ID, even if some IDs are invalid", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const answers = yield* Effect.forEach(
@@ -219,7 +219,7 @@ describe("a thousand concurrent calls", () => {
 })
 
 describe("callers without a key", () => {
-  it.effect("are limited by address, and are told how long to wait", () =>
+  it.effect("are limited by address, and learn how long to wait", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const from = (address: string) =>

@@ -64,7 +64,7 @@ const started = Effect.map(
 const noStart = Effect.map(started, (requests) => assert.lengthOf(requests, 0))
 
 describe("a program that can show forms", () => {
-  it.effect("gets the disclosure word for word, and continues the call when the person agrees", () =>
+  it.effect("shows the disclosure word for word, and the call continues if the person agrees", () =>
     Effect.gen(function* () {
       yield* at
       const question = yield* send(startWith(1))
@@ -89,7 +89,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is asked to show a form even if the arguments say that the person agreed", () =>
+  it.effect("is asked to show a form even if the arguments claim that the person agreed", () =>
     Effect.gen(function* () {
       const forged = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
       assert.strictEqual((yield* send(startWith(1, forged))).resultType, "input_required")
@@ -99,7 +99,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets a refusal for invalid input before the person is asked anything", () =>
+  it.effect("gets a refusal for invalid input before any form", () =>
     Effect.gen(function* () {
       const wrong = yield* send(startWith(1, { application: { dwelling: { type: "castle" } } }))
       assert.strictEqual(wrong.structuredContent.error.code, "invalid_input")
@@ -107,7 +107,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is told that its arguments are nested too deeply, even when it answers a question", () =>
+  it.effect("gets a refusal for deeply nested arguments, even along with a form's answer", () =>
     Effect.gen(function* () {
       // `JSON.stringify` could not serialize it.
       const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`
@@ -122,7 +122,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is asked for missing facts with the line's labels, and needs no argument for them", () =>
+  it.effect("is asked for missing facts under the line's labels; no argument is needed", () =>
     Effect.gen(function* () {
       yield* at
       const { dwelling } = ExampleApplications.smallest.renters
@@ -143,7 +143,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is asked for missing facts even with a key, but not for a consent that its own system records", () =>
+  it.effect("is asked for missing facts, but not for consent, if it has a key", () =>
     Effect.gen(function* () {
       const args = startWith(1, { consent_receipt_id: "receipt-0001", application: { dwelling: { type: "condo" } } })
       const question = yield* send(args, { as: "platform" })
@@ -198,7 +198,7 @@ describe("a program that can show forms", () => {
     ["applicant.first_name", false],
     ["applicant.phone", false]
   ] as const) {
-    it.effect(`${isAsked ? "is" : "is not"} asked in a form for ${need}, which every carrier needs`, () =>
+    it.effect(`${isAsked ? "is" : "is not"} asked for a missing ${need} in a form`, () =>
       Effect.gen(function* () {
         const result = yield* send(startWith(1))
         if (isAsked) return assert.property(result.inputRequests.facts.params.requestedSchema.properties, need)
@@ -208,7 +208,7 @@ describe("a program that can show forms", () => {
     )
   }
 
-  it.effect("gets no form if too many facts are missing for one form", () =>
+  it.effect("gets no form if more facts are missing than one form can hold", () =>
     Effect.gen(function* () {
       const application = { drivers: [{}, {}, {}], vehicles: [{}, {}] }
       const many = yield* send(startWith(1, { line: "personal_auto", application }))
@@ -217,7 +217,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("does not see the arguments for consent in the list of tools", () =>
+  it.effect("does not see the consent arguments in the list of tools", () =>
     Effect.gen(function* () {
       const listed = (capabilities: object) =>
         Effect.flatMap(Agents, ({ send }) =>
@@ -234,7 +234,7 @@ describe("a program that can show forms", () => {
 describe("a person who declines", () => {
   for (const answer of [{ action: "decline" }, { action: "accept", content: { agree: false } }]) {
     it.effect(
-      `refuses the start call permanently, and the refusal does not tell the model how to agree (${JSON.stringify(answer)})`,
+      `ends the start call for good, and the model does not learn how to agree (${JSON.stringify(answer)})`,
       () =>
         Effect.gen(function* () {
           const question = yield* send(startWith(1))
@@ -285,7 +285,7 @@ describe("a person who declines", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("differs from a person who closes the form, which starts nothing but can be retried", () =>
+  it.effect("is told apart from a person who closes the form, who can be asked again", () =>
     Effect.gen(function* () {
       const question = yield* send(startWith(1))
       for (const answer of [{ action: "cancel" }, {}, "yes"].map((given) => answering(question, Object(given)))) {
@@ -298,7 +298,7 @@ describe("a person who declines", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("to give facts in a form is not asked again", () =>
+  it.effect("is not asked again for facts that a form requested", () =>
     Effect.gen(function* () {
       const args = startWith(1, { application: { dwelling: { type: "condo" } } })
       const question = yield* send(args)
@@ -311,7 +311,7 @@ describe("a person who declines", () => {
 })
 
 describe("a question's requestState", () => {
-  it.effect("is valid for its caller and its arguments for ten minutes, and cannot be altered", () =>
+  it.effect("is valid for ten minutes, for its own caller and arguments, and cannot be altered", () =>
     Effect.gen(function* () {
       yield* at
       const question = yield* send(startWith(1))
@@ -346,7 +346,7 @@ describe("a question's requestState", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("leads to only a few forms if the program sends no answers", () =>
+  it.effect("leads to only a few forms if the answers stay empty", () =>
     Effect.gen(function* () {
       let question = yield* send(startWith(1))
       let asked = 1

@@ -30,7 +30,7 @@ const causesOf = (logged: ReadonlyArray<Logged>) =>
   })
 
 describe("the OAuth issuer's keys", () => {
-  it.effect("are found through the issuer's metadata, and loaded once for many tokens", () =>
+  it.effect("are found through the issuer's metadata, and are loaded once for many tokens", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ requested, token }) {
         for (const sub of ["a", "b", "c"]) assert.strictEqual((yield* sendWith(yield* token({ sub }))).status, 200)
@@ -40,7 +40,7 @@ describe("the OAuth issuer's keys", () => {
     )
   )
 
-  it.effect("are reloaded for a new key id, but not for every made-up key id", () =>
+  it.effect("are reloaded for a new key ID, but not for every made-up key ID", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ requested, rotate, token }) {
         assert.strictEqual((yield* sendWith(yield* token())).status, 200)
@@ -56,7 +56,7 @@ describe("the OAuth issuer's keys", () => {
     )
   )
 
-  it.effect("no longer verify a cached token five minutes after their removal", () =>
+  it.effect("stop verifying a cached token five minutes after their removal", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ rotate, token }) {
         const old = yield* token()
@@ -68,7 +68,7 @@ describe("the OAuth issuer's keys", () => {
     )
   )
 
-  it.effect("are used for an hour while the issuer is down, and then the response is 503", () =>
+  it.effect("are used for an hour while the issuer is down; then the response is 503", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, token }) {
         const long = yield* token({ exp: 4_000_000_000 })
@@ -87,7 +87,7 @@ describe("the OAuth issuer's keys", () => {
     )
   )
 
-  it.effect("are loaded once, even if the caller that first needed them has disconnected", () =>
+  it.effect("finish loading even if the caller that first needed them disconnects", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, keys, requested, token }) {
         let open = () => {}
@@ -109,7 +109,7 @@ describe("the OAuth issuer's keys", () => {
     )
   )
 
-  it.effect("fail to load after five seconds", () =>
+  it.effect("count as unavailable after five seconds of loading", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, requested, token }) {
         yield* answerWith(() => new Promise(() => {}))
@@ -124,7 +124,7 @@ describe("the OAuth issuer's keys", () => {
   it.effect.each<readonly [string, (url: string) => Promise<Response>, string]>([
     ["that is too large", async () => new Response(`{"keys":["${"x".repeat(300_000)}"]}`), "more than 262144 bytes"],
     [
-      "to which the issuer redirects",
+      "behind a redirect",
       async (url) =>
         url.startsWith(other)
           ? Response.json(moved)
@@ -132,17 +132,17 @@ describe("the OAuth issuer's keys", () => {
       "has the status 302"
     ],
     [
-      "of another issuer",
+      "for another issuer",
       async () => Response.json({ issuer: "https://other.example", jwks_uri: "https://other.example/keys" }),
       "names a different issuer"
     ],
     [
-      "over plain http",
+      "from a plain http address",
       async () => Response.json({ issuer: Issuer.issuerUrl, jwks_uri: "http://other.example/keys" }),
       "not an https address"
     ],
     [
-      "of a host whose name only looks local",
+      "on a host whose name only looks local",
       async () => Response.json({ issuer: Issuer.issuerUrl, jwks_uri: "http://127.other.example/keys" }),
       "not an https address"
     ],
@@ -172,8 +172,8 @@ const statusOf = (made: Effect.Effect<string>) =>
 const notPublished = "An access token is signed with a key that the OAuth issuer does not publish"
 const severalFit = "Several keys of the OAuth issuer match an access token, so the token is refused"
 
-describe("a token that the issuer's keys do not verify", () => {
-  it.effect("causes at most one warning a minute, which says that the key is not published", () =>
+describe("an access token", () => {
+  it.effect("causes at most one warning a minute if its key is not published", () =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ token }) {
@@ -209,22 +209,20 @@ describe("a token that the issuer's keys do not verify", () => {
     )
   )
 
-  it.effect(
-    "causes a warning if several keys match because two keys share the token's kid or the token has no kid",
-    () =>
-      Effect.forEach([{ kid: "k1" }, { kid: null }], (options) =>
-        withLog((logged) =>
-          withIssuer(
-            Effect.fnUntraced(function* ({ answerWith, keys, token }) {
-              yield* answerWith(async () => Response.json({ ...moved, keys: [...keys, ...keys] }))
-              const made = token({}, options)
-              assert.deepStrictEqual([yield* statusOf(made), yield* statusOf(made)], [401, 401])
-              const { kid } = options
-              assert.deepStrictEqual(causesOf(logged), [{ text: severalFit, kid: kid ?? "none", alg: "ES256" }])
-            })
-          )
+  it.effect("causes a warning if several keys match it, with or without a kid", () =>
+    Effect.forEach([{ kid: "k1" }, { kid: null }], (options) =>
+      withLog((logged) =>
+        withIssuer(
+          Effect.fnUntraced(function* ({ answerWith, keys, token }) {
+            yield* answerWith(async () => Response.json({ ...moved, keys: [...keys, ...keys] }))
+            const made = token({}, options)
+            assert.deepStrictEqual([yield* statusOf(made), yield* statusOf(made)], [401, 401])
+            const { kid } = options
+            assert.deepStrictEqual(causesOf(logged), [{ text: severalFit, kid: kid ?? "none", alg: "ES256" }])
+          })
         )
       )
+    )
   )
 
   it.effect("is accepted without a kid if the issuer has one key", () =>
@@ -238,31 +236,29 @@ describe("a token that the issuer's keys do not verify", () => {
     )
   )
 
-  it.effect(
-    "causes at most one warning a minute if the keys cannot be loaded, besides a warning about a different problem",
-    () =>
-      withLog((logged) =>
-        withIssuer(
-          Effect.fnUntraced(function* ({ answerWith, token }) {
-            yield* answerWith(async () => new Response("", { status: 404 }))
-            for (let i = 0; i < 6; i++) {
-              assert.strictEqual(yield* statusOf(token()), 503)
-              yield* TestClock.adjust("10 seconds")
-            }
-            const gone = {
-              text: "The keys of the OAuth issuer could not be loaded",
-              reason: "the response has the status 404."
-            }
-            assert.deepStrictEqual(causesOf(logged), [gone])
-            yield* answerWith(null)
-            assert.strictEqual(yield* statusOf(token({}, { kid: "k99" })), 401)
-            assert.deepStrictEqual(causesOf(logged), [gone, { text: notPublished, kid: "k99", alg: "ES256" }])
-          })
-        )
+  it.effect("causes one warning a minute per problem, for instance when keys cannot be loaded", () =>
+    withLog((logged) =>
+      withIssuer(
+        Effect.fnUntraced(function* ({ answerWith, token }) {
+          yield* answerWith(async () => new Response("", { status: 404 }))
+          for (let i = 0; i < 6; i++) {
+            assert.strictEqual(yield* statusOf(token()), 503)
+            yield* TestClock.adjust("10 seconds")
+          }
+          const gone = {
+            text: "The keys of the OAuth issuer could not be loaded",
+            reason: "the response has the status 404."
+          }
+          assert.deepStrictEqual(causesOf(logged), [gone])
+          yield* answerWith(null)
+          assert.strictEqual(yield* statusOf(token({}, { kid: "k99" })), 401)
+          assert.deepStrictEqual(causesOf(logged), [gone, { text: notPublished, kid: "k99", alg: "ES256" }])
+        })
       )
+    )
   )
 
-  it.effect("causes a warning about the key if the runtime refuses it", () =>
+  it.effect("causes a warning about its key if the runtime rejects that key", () =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ answerWith, keys, token }) {

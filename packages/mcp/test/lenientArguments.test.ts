@@ -15,7 +15,7 @@ const start = { line: "renters", request_key: "k-1", consent_receipt_id: "receip
 const contact = { receipt_id: "receipt-0002", channels: ["email"] }
 
 describe("null", () => {
-  it.effect("for an optional argument means that the argument was omitted", () =>
+  it.effect("means that an optional argument was omitted", () =>
     Effect.gen(function* () {
       const nothing = { limit: null, cursor: null, status: null, line: null, created_after: null }
       assert.isFalse((yield* call("list_quote_requests", nothing)).isError)
@@ -35,7 +35,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("for a fact means that the fact was omitted, at any depth", () =>
+  it.effect("means that a fact was omitted, at any depth", () =>
     Effect.gen(function* () {
       const application = {
         applicant: { first_name: null, email: null },
@@ -55,18 +55,16 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect(
-    "for a required argument means that the argument is missing, and for an unknown argument is still refused",
-    () =>
-      Effect.gen(function* () {
-        const refused = yield* call("get_quote_request", { id: null, text: null })
-        assert.sameMembers([...wrongOf(refused)], ["id: This field is required.", "text: This field is not known."])
-        const unkeyed = yield* call("send_test_event", { subscription_id: "sub_x", request_key: null })
-        assert.deepStrictEqual(
-          wrongOf(unkeyed).map((line) => line.split(":")[0]),
-          ["request_key"]
-        )
-      }).pipe(Effect.provide(layer()))
+  it.effect("counts as missing for a required argument, and is refused for an unknown one", () =>
+    Effect.gen(function* () {
+      const refused = yield* call("get_quote_request", { id: null, text: null })
+      assert.sameMembers([...wrongOf(refused)], ["id: This field is required.", "text: This field is not known."])
+      const unkeyed = yield* call("send_test_event", { subscription_id: "sub_x", request_key: null })
+      assert.deepStrictEqual(
+        wrongOf(unkeyed).map((line) => line.split(":")[0]),
+        ["request_key"]
+      )
+    }).pipe(Effect.provide(layer()))
   )
 
   it.effect("is never treated as agreement", () =>
@@ -82,7 +80,7 @@ describe("null", () => {
 })
 
 describe("an object sent as JSON text", () => {
-  it.effect("is parsed, and a start call with it equals a start call with the object", () =>
+  it.effect("is parsed; the start call equals one that sends the object itself", () =>
     Effect.gen(function* () {
       const first = yield* call("start_quote_request", {
         ...start,
@@ -97,7 +95,7 @@ describe("an object sent as JSON text", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is rejected at its path, without repeating it, if it contains no object or is too long", () =>
+  it.effect("is rejected at its path, without being repeated, if it is malformed or too long", () =>
     Effect.gen(function* () {
       const long = JSON.stringify({ ...facts, padding: "secret".repeat(11_000) })
       for (const application of ["secret", "", "[1]", "null", '"{}"', '{"secret":', "{secret}", long]) {

@@ -23,7 +23,7 @@ const shownWith = (lines: Lines.LineSet) =>
   Effect.provide(shown, Layer.provide(layer(), Layer.succeed(Lines.Lines, lines)))
 
 describe("a host's lines", () => {
-  it.effect("change only the names of lines in the tools and the instructions", () =>
+  it.effect("change only the line names in the tools and the instructions", () =>
     Effect.gen(function* () {
       const usual = yield* Effect.provide(shown, layer())
       assert.include(usual, '"enum":["personal_auto","renters","pet"]')
@@ -38,7 +38,7 @@ describe("a host's lines", () => {
     })
   )
 
-  it.effect("have their facts in the declared application, including a custom line's", () =>
+  it.effect("appear with their facts in the declared application, even a custom line", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const { body } = yield* send({ as: "server", message: ask("tools/list") })
@@ -56,7 +56,7 @@ describe("a host's lines", () => {
     )
   )
 
-  it.effect("can have no credit disclosure and no fees", () =>
+  it.effect("may have neither a credit disclosure nor fees", () =>
     Effect.gen(function* () {
       const text = yield* shownWith(Lines.linesOf([bicycle]))
       assert.include(text, "no line has a credit disclosure")

@@ -23,7 +23,7 @@ const hello = {
 }
 
 describe("the request log", () => {
-  it.effect("records a tool call with the tool's name, the HTTP status and the refusal's code", () =>
+  it.effect("records a tool call with the tool's name, the HTTP status and the error code", () =>
     Effect.gen(function* () {
       yield* send({ message: toolsCall("get_capabilities", { line: "pet" }), headers: { "user-agent": "curl/8" } })
       yield* send({ message: toolsCall("get_quote", { id: "qt_x" }) })
@@ -43,7 +43,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("finds the calls about a request by its id", () =>
+  it.effect("finds the calls about a request by the request's ID", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 10, 20, 12))
       const { call } = yield* Agents
@@ -61,7 +61,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("records a call to an unknown tool once, whether the response is a stream of events or not", () =>
+  it.effect("records a call to an unknown tool once, with or without an event stream", () =>
     Effect.gen(function* () {
       const call = toolsCall("no_such_tool")
       const message = { ...call, params: { ...call.params, _meta: { progressToken: 1 } } }
@@ -74,7 +74,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("names the client as it describes itself in every protocol era, on any host", () =>
+  it.effect("names the client as the client describes itself, in every protocol era, on any host", () =>
     Effect.gen(function* () {
       const { headers } = yield* send({ message: hello })
       const session = headers["mcp-session-id"] ?? ""
@@ -110,7 +110,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("records requests that reached no tool, but not requests with an invalid key", () =>
+  it.effect("records requests that reach no tool, but not requests with an invalid key", () =>
     Effect.gen(function* () {
       yield* send({ message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
       yield* send({ body: "{" })
@@ -132,7 +132,7 @@ describe("the request log", () => {
 })
 
 describe("the limit of failed authentications", () => {
-  it.effect("counts a request with a refused key once, whatever it calls", () =>
+  it.effect("counts a request with a refused key once, whatever the request calls", () =>
     Effect.gen(function* () {
       const wrong = { authorization: "Bearer sandbox_server_wrong" }
       const statuses = []

@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import manifest from "../package.json" with { type: "json" }
 
 describe("the agent endpoint of the whole service", () => {
-  it.effect("reports its package's version, and remembers the client's description of itself", () =>
+  it.effect("reports its package's version, and remembers how the client describes itself", () =>
     Effect.gen(function* () {
       const { keys } = yield* World.World
       const [post] = MessageRoute.make(mcp(), { allowed: [], loopback: false })

@@ -16,7 +16,7 @@ const toolNames = (token: string) =>
 const listRequests = toolsCall("list_quote_requests")
 
 describe("an issuer's token", () => {
-  it.effect("allows what the widest of its scopes allows, in its organization's workspace", () =>
+  it.effect("allows what its widest scope allows, in its organization's workspace", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const agents = yield* Agents
@@ -42,7 +42,7 @@ describe("an issuer's token", () => {
     )
   )
 
-  it.effect("allows what a platform key allows if no scopes are configured", () =>
+  it.effect("allows what a platform key allows if the host configures no scopes", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const names = yield* toolNames(yield* token({ scope: undefined }))
@@ -87,7 +87,7 @@ describe("an issuer's token", () => {
     )
   )
 
-  it.effect("expires even if it is cached, with a small leeway", () =>
+  it.effect("expires on time, with a small leeway, even if it is cached", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const used = yield* token()
@@ -101,7 +101,7 @@ describe("an issuer's token", () => {
     )
   )
 
-  it.effect("is refused with 403 if it has no valid scope, and the challenge names the narrowest scope", () =>
+  it.effect("is refused with 403 without a valid scope; the challenge names the narrowest scope", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const { headers, status } = yield* sendWith(yield* token({ scope: "openid toString" }))
@@ -128,7 +128,7 @@ describe("an issuer's token", () => {
     )
   )
 
-  it.effect("counts against its subject's limits, and is logged under a hash of the subject", () => {
+  it.effect("counts against its subject's limits, and is logged under the subject's hash", () => {
     const calls: Array<FinishedCall.FinishedCall> = []
     const limits = Allowance.readLimits('{"keys":{"sandbox":{"read":{"per_minute":2}}}}')
     return withIssuer(
@@ -150,7 +150,7 @@ describe("an issuer's token", () => {
 })
 
 describe("callers without a token", () => {
-  it.effect("are admitted with a key, or without a key if the host has a workspace for them", () =>
+  it.effect("are admitted with a key, or without one if the host has a keyless workspace", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
         const agents = yield* Agents
@@ -163,23 +163,21 @@ describe("callers without a token", () => {
     )
   )
 
-  it.effect(
-    "are asked to sign in for a tool that needs it, and callers with a token are asked for a scope that allows it",
-    () =>
-      withIssuer(
-        Effect.fnUntraced(function* ({ token }) {
-          const keyless = yield* sendWith(null, listRequests)
-          const challenge = `Bearer scope="quotes:all", resource_metadata="${metadataUrl}"`
-          assert.deepStrictEqual([keyless.status, keyless.headers["www-authenticate"]], [401, challenge])
-          const platform = yield* sendWith(yield* token(), listRequests)
-          assert.deepStrictEqual([platform.status, platform.body.error.code], [403, "forbidden"])
-          assert.include(platform.headers["www-authenticate"], 'error="insufficient_scope"')
-          assert.include(platform.headers["www-authenticate"], 'scope="quotes:all"')
-        })
-      )
+  it.effect("are asked to sign in for a tool; callers with a token are asked for a scope", () =>
+    withIssuer(
+      Effect.fnUntraced(function* ({ token }) {
+        const keyless = yield* sendWith(null, listRequests)
+        const challenge = `Bearer scope="quotes:all", resource_metadata="${metadataUrl}"`
+        assert.deepStrictEqual([keyless.status, keyless.headers["www-authenticate"]], [401, challenge])
+        const platform = yield* sendWith(yield* token(), listRequests)
+        assert.deepStrictEqual([platform.status, platform.body.error.code], [403, "forbidden"])
+        assert.include(platform.headers["www-authenticate"], 'error="insufficient_scope"')
+        assert.include(platform.headers["www-authenticate"], 'scope="quotes:all"')
+      })
+    )
   )
 
-  it.effect("get a plain refusal for a tool that no scope would allow", () =>
+  it.effect("get a plain refusal for a tool that no scope allows", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
         const { body, status } = yield* sendWith(null, listRequests)
@@ -189,7 +187,7 @@ describe("callers without a token", () => {
     )
   )
 
-  it.effect("are asked to sign in if the host requires it, or has no workspace for them", () =>
+  it.effect("are asked to sign in if the host requires it or has no keyless workspace", () =>
     Effect.forEach([{ oauth: { ...oauth, required: true } }, { keyless: false }], (options) =>
       withIssuer(
         Effect.fnUntraced(function* () {
@@ -206,7 +204,7 @@ describe("callers without a token", () => {
 })
 
 describe("a client address", () => {
-  it.effect("that sends too many invalid tokens is refused with 429, while cached valid tokens still work", () =>
+  it.effect("gets 429 after too many invalid tokens, while cached valid tokens still work", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const good = yield* token()
@@ -220,7 +218,7 @@ describe("a client address", () => {
     )
   )
 
-  it.effect("is not limited when older clients open their stream with a valid token", () =>
+  it.effect("is not limited when older clients open an event stream with a valid token", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const agents = yield* Agents
@@ -236,7 +234,7 @@ describe("a client address", () => {
 })
 
 describe("the endpoint's metadata", () => {
-  it.effect("tells clients the issuer and the scopes at every well-known URL", () =>
+  it.effect("names the issuer and the scopes at every well-known URL", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
         const agents = yield* Agents
@@ -260,7 +258,7 @@ describe("the endpoint's metadata", () => {
 })
 
 describe("invalid options", () => {
-  it("are listed with their requirements", () => {
+  it("are listed with the requirements for each option", () => {
     const good = { issuer: "https://login.example", environment: "sandbox", organization_id: `org_${"0".repeat(26)}` }
     const cases: ReadonlyArray<readonly [object, RegExp]> = [
       [{ ...good, issuer: "http://login.example" }, /^oauth\.issuer: Must be an https address/],

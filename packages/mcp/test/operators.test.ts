@@ -73,7 +73,7 @@ describe("an issuer's token for the operators' API", () => {
       assert.include(log, '"operation":"create_organization","scope":"write"')
     }))
 
-  test("is refused if it is for another resource, has no operator scope, or comes from another issuer", (issuer) =>
+  test("is refused if it has the wrong resource, scope or issuer", (issuer) =>
     Effect.gen(function* () {
       const cases = [
         ["authentication_failed", yield* issuer.token({ scope })],

@@ -50,7 +50,7 @@ const forms = { elicitation: {} }
 const world = World.World.layer(MemoryStorage.layer)
 
 describe("a program on standard input and output that shows forms", () => {
-  it.effect("gets the disclosure as a form, and the call continues with the answer", () =>
+  it.effect("gets the disclosure as a form, and its call continues with the answer", () =>
     Effect.gen(function* () {
       const { call, read, send } = yield* connected(forms)
       yield* call(1, "start_quote_request", start)
@@ -64,7 +64,7 @@ describe("a program on standard input and output that shows forms", () => {
     }).pipe(Effect.provide(world))
   )
 
-  it.effect("gets the form cancelled if the call is cancelled, or if nobody answers for ten minutes", () =>
+  it.effect("gets its form cancelled when the call is cancelled or after ten minutes without an answer", () =>
     Effect.gen(function* () {
       const { call, read, send } = yield* connected(forms)
       yield* call(1, "start_quote_request", start)
@@ -102,7 +102,7 @@ describe("a program on standard input and output that shows forms", () => {
     ["declares no form support", {}, "2025-06-18"],
     ["speaks a revision without forms", forms, "2025-03-26"]
   ] as const) {
-    it.effect(`is not asked if it ${says}`, () =>
+    it.effect(`gets no form if it ${says}`, () =>
       Effect.gen(function* () {
         const { call, read } = yield* connected(capabilities, revision)
         const agreement = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
@@ -141,7 +141,7 @@ describe("many open forms", () => {
     })
   )
 
-  it.effect("do not keep the service alive when nobody reads its output and the pipe breaks", () =>
+  it.effect("do not keep the service alive once the output pipe breaks", () =>
     Effect.gen(function* () {
       const broken = yield* Deferred.make<void, PlatformError.PlatformError>()
       const begun: Array<JsonRpc.Id | null> = []
@@ -160,7 +160,7 @@ describe("many open forms", () => {
 })
 
 describe("a waiting call's progress", () => {
-  it.effect("is reported every five seconds to a program that asks for it, in numbers, until the call ends", () =>
+  it.effect("is reported every five seconds, in numbers, to a program that asks for it", () =>
     Effect.gen(function* () {
       const { call, read } = yield* connected({})
       const agreement = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }

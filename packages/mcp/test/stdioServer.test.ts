@@ -70,7 +70,7 @@ describe("a stdio server", () => {
     })
   )
 
-  it.effect("responds to calls in the order in which they end, and refuses a call with the id of a running call", () =>
+  it.effect("responds to calls as they finish, and refuses the ID of a running call", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings, released } = yield* echoing
@@ -91,7 +91,7 @@ describe("a stdio server", () => {
     })
   )
 
-  it.effect("sends no response to a call that was cancelled", () =>
+  it.effect("sends no response to a cancelled call", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing
@@ -128,7 +128,7 @@ describe("a batch over stdio", () => {
   const batch = (...messages: ReadonlyArray<object>) =>
     `${JSON.stringify(messages.map((message) => ({ jsonrpc: "2.0", ...message })))}\n`
 
-  it.effect("gets its responses in one list, in the order of its calls, when all of them are done", () =>
+  it.effect("gets its responses in one list, in call order, once all calls are done", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings, released } = yield* echoing
@@ -154,7 +154,7 @@ describe("a batch over stdio", () => {
     })
   )
 
-  it.effect("with only notifications gets no response, and a single call in a batch can be cancelled", () =>
+  it.effect("gets no response for notifications or cancelled calls", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing

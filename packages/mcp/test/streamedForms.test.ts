@@ -21,7 +21,7 @@ import {
 } from "./support/streamedForms.ts"
 
 describe("a program that shows forms over HTTP after a handshake", () => {
-  it.effect("gets the disclosure in the call's stream, and the call continues with the answer", () =>
+  it.effect("gets the disclosure in the call's stream, and its call continues with the answer", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -42,7 +42,7 @@ describe("a program that shows forms over HTTP after a handshake", () => {
     )
   )
 
-  it.effect("gets the form for missing facts first, and each form has its own id", () =>
+  it.effect("gets the form for missing facts first, and each form has its own ID", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -77,28 +77,26 @@ describe("a program that shows forms over HTTP after a handshake", () => {
     )
   }
 
-  it.effect(
-    "gets the form withdrawn after ten minutes, with keep-alives until then, and a late answer changes nothing",
-    () =>
-      inWorld(
-        Effect.gen(function* () {
-          const { answer, begin } = yield* connected()
-          const calling = yield* begin(start)
-          const { id } = yield* next(calling)
-          yield* TestClock.adjust("1 minute")
-          assert.deepStrictEqual(calling.events, [":", ":", ":", ":"])
-          yield* TestClock.adjust("9 minutes")
-          const refused = yield* resultOf(calling)
-          assert.include(refused.content[0].text, "closed without an answer")
-          const [withdrawn] = calling.events.filter((event) => event.method === "notifications/cancelled")
-          assert.strictEqual(withdrawn.params.requestId, id)
-          assert.strictEqual((yield* answer(id, agreeing)).status, 202)
-          assert.lengthOf(yield* started, 0)
-        })
-      )
+  it.effect("loses the form after ten minutes of keep-alives, and a late answer changes nothing", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected()
+        const calling = yield* begin(start)
+        const { id } = yield* next(calling)
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(calling.events, [":", ":", ":", ":"])
+        yield* TestClock.adjust("9 minutes")
+        const refused = yield* resultOf(calling)
+        assert.include(refused.content[0].text, "closed without an answer")
+        const [withdrawn] = calling.events.filter((event) => event.method === "notifications/cancelled")
+        assert.strictEqual(withdrawn.params.requestId, id)
+        assert.strictEqual((yield* answer(id, agreeing)).status, 202)
+        assert.lengthOf(yield* started, 0)
+      })
+    )
   )
 
-  it.effect("can disconnect while a form is open, and a later answer starts nothing", () =>
+  it.effect("can disconnect while a form is open, and then a late answer starts nothing", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -114,7 +112,7 @@ describe("a program that shows forms over HTTP after a handshake", () => {
     )
   )
 
-  it.effect("is not asked if it accepts only JSON, in a batch, or in a forged session", () =>
+  it.effect("gets no form if it accepts only JSON, sends a batch, or forges a session", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin, headers } = yield* connected()
@@ -152,7 +150,7 @@ describe("a program that shows forms over HTTP after a handshake", () => {
     )
   }
 
-  it.effect("does not see the arguments for consent in the list of tools, and can also ask for progress", () =>
+  it.effect("does not see the consent arguments in the list of tools, and can request progress", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin, headers } = yield* connected()
@@ -167,7 +165,7 @@ describe("a program that shows forms over HTTP after a handshake", () => {
     )
   )
 
-  it.effect("is not asked in a session from a release without forms, but the session stays valid", () =>
+  it.effect("gets no form in a session from a release without forms, but keeps the session", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin } = yield* connected(forms, { as: "server" })
@@ -183,7 +181,7 @@ describe("a program that shows forms over HTTP after a handshake", () => {
     )
   )
 
-  it.effect("gets calls without a question as JSON", () =>
+  it.effect("gets plain JSON for calls that need no form", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin } = yield* connected()
@@ -214,7 +212,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("is accepted only from its own caller, with the id unchanged", () =>
+  it.effect("is accepted only from its own caller, with the ID unchanged", () =>
     inWorld(
       Effect.gen(function* () {
         const person = yield* connected(forms, { as: "platform" })
@@ -240,21 +238,19 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect(
-    "counts only with the fields that a form can have; other fields are dropped, however deeply they are nested",
-    () =>
-      inWorld(
-        Effect.gen(function* () {
-          const { begin, headers } = yield* connected()
-          const { send } = yield* Agents
-          const calling = yield* begin(start)
-          const id = JSON.stringify((yield* next(calling)).id)
-          const content = `{"agree":true,"list":["text"],"deep":${"[".repeat(50_000)}${"]".repeat(50_000)}}`
-          const body = `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept","content":${content}}}`
-          assert.strictEqual((yield* send({ headers, body })).status, 202)
-          assert.isFalse((yield* resultOf(calling)).isError)
-        })
-      )
+  it.effect("counts only in the fields that a form can have; other fields are dropped at any depth", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { begin, headers } = yield* connected()
+        const { send } = yield* Agents
+        const calling = yield* begin(start)
+        const id = JSON.stringify((yield* next(calling)).id)
+        const content = `{"agree":true,"list":["text"],"deep":${"[".repeat(50_000)}${"]".repeat(50_000)}}`
+        const body = `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept","content":${content}}}`
+        assert.strictEqual((yield* send({ headers, body })).status, 202)
+        assert.isFalse((yield* resultOf(calling)).isError)
+      })
+    )
   )
 
   const twoCallsAMinute = {
@@ -264,27 +260,25 @@ describe("the answer to a form", () => {
     }
   }
 
-  it.effect(
-    "does not count against the limits the first time, because its call was already counted, but counts as a call each time after that",
-    () =>
-      inWorld(
-        Effect.gen(function* () {
-          const { answer, begin } = yield* connected()
-          const calling = yield* begin(start)
-          const { id } = yield* next(calling)
-          const statuses = yield* Effect.forEach([1, 2, 3, 4], () =>
-            Effect.map(answer(id, agreeing), ({ status }) => status)
-          )
-          assert.deepStrictEqual(statuses, [202, 202, 202, 429])
-          assert.isFalse((yield* resultOf(calling)).isError)
-          // Only answers to forms count toward the limits.
-          assert.strictEqual((yield* answer("another-id", agreeing)).status, 202)
-        }),
-        twoCallsAMinute
-      )
+  it.effect("is free the first time, because its call was already counted; repeats count as calls", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { answer, begin } = yield* connected()
+        const calling = yield* begin(start)
+        const { id } = yield* next(calling)
+        const statuses = yield* Effect.forEach([1, 2, 3, 4], () =>
+          Effect.map(answer(id, agreeing), ({ status }) => status)
+        )
+        assert.deepStrictEqual(statuses, [202, 202, 202, 429])
+        assert.isFalse((yield* resultOf(calling)).isError)
+        // Only answers to forms count toward the limits.
+        assert.strictEqual((yield* answer("another-id", agreeing)).status, 202)
+      }),
+      twoCallsAMinute
+    )
   )
 
-  it.effect("is accepted even if the caller has reached the limit of calls", () =>
+  it.effect("is accepted even if the caller has reached the call limit", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -316,7 +310,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("starts the request even if the caller reaches the limit of starts in the meantime", () =>
+  it.effect("starts the request even if the caller has since reached the limit of starts", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -338,7 +332,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("leaves a log entry if the limits refuse it", () =>
+  it.effect("is logged if the limits refuse it", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected(forms, { as: "platform" })
@@ -367,7 +361,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("is logged once, and none of its content appears in the log", () =>
+  it.effect("is logged once, without its content", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected(forms, { as: "platform" })

@@ -44,7 +44,7 @@ describe("a model that sees only structuredContent", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads each price in dollars, and the assumptions in words", () =>
+  it.effect("reads each price in dollars, and the assumptions in plain words", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const { quotes, summary } = (yield* call("get_quote_request", { id })).structuredContent
@@ -74,7 +74,7 @@ describe("a model that sees only structuredContent", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads a deductible for the whole home once", () =>
+  it.effect("reads a deductible for the whole home only once", () =>
     Effect.gen(function* () {
       yield* at
       const start = { line: "renters", request_key: "a-home", consent_receipt_id: "receipt-0001" }
@@ -97,7 +97,7 @@ describe("a model that sees only structuredContent", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads a carrier's question, not only the path of a fact", () =>
+  it.effect("reads a carrier's question as well as the path of the fact in question", () =>
     Effect.gen(function* () {
       const id = yield* played("action_required")
       const { questions, quote_request, summary } = (yield* call("get_quote_request", { id })).structuredContent
@@ -110,7 +110,7 @@ describe("a model that sees only structuredContent", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is not pointed to an empty list of carriers when a request could not start", () =>
+  it.effect("is not pointed to an empty list of carriers if a request could not start", () =>
     Effect.gen(function* () {
       const id = yield* played("cannot_start")
       const { quote_request, summary } = (yield* call("get_quote_request", { id })).structuredContent
@@ -120,7 +120,7 @@ describe("a model that sees only structuredContent", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads the carrier's link at the end of a line, and is told that no tool opens the link", () =>
+  it.effect("finds the carrier's link at the end of a line, and learns that no tool opens it", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const [{ id: quote_id }] = (yield* call("get_quote_request", { id })).structuredContent.quotes
@@ -131,7 +131,7 @@ describe("a model that sees only structuredContent", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads the text of the disclosures", () =>
+  it.effect("reads the full disclosures", () =>
     Effect.gen(function* () {
       for (const line of ["personal_auto", "renters", "pet"]) {
         const { capabilities } = (yield* call("get_capabilities", { line })).structuredContent
@@ -142,8 +142,8 @@ describe("a model that sees only structuredContent", () => {
   )
 })
 
-describe("a model that asks what a line needs", () => {
-  it.effect("sees alternatives counted once, and learns which facts other facts make necessary", () =>
+describe("a model that asks for a line's required facts", () => {
+  it.effect("sees alternatives counted once, and learns which facts depend on other facts", () =>
     Effect.gen(function* () {
       const auto = (yield* call("get_capabilities", { line: "personal_auto" })).structuredContent.summary
       assert.include(auto, "Ask the person 6 things")
@@ -155,7 +155,7 @@ describe("a model that asks what a line needs", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets a short response for one state, or all states if it names no state", () =>
+  it.effect("gets a short response for one state, or all states if it names none", () =>
     Effect.gen(function* () {
       const { capabilities } = (yield* call("get_capabilities", { line: "personal_auto", state: "TX" }))
         .structuredContent
@@ -182,7 +182,7 @@ describe("a model that asks what a line needs", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("sees each alternative for missing facts once, with the path to fill in", () =>
+  it.effect("is told once which facts would do, with their paths", () =>
     Effect.gen(function* () {
       yield* at
       const start = startOf("quotes_ready")
@@ -215,7 +215,7 @@ describe("a model without a key", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("learns at the end which carriers were not asked because it has no key", () =>
+  it.effect("learns at the end which carriers were not asked for lack of a key", () =>
     Effect.gen(function* () {
       yield* at
       const started = yield* callKeyless("start_quote_request", {
@@ -233,7 +233,7 @@ describe("a model without a key", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is told that a tool needs a key, not that its key lacks authority", () =>
+  it.effect("learns that a tool needs a key, not that its key lacks authority", () =>
     Effect.gen(function* () {
       const { message } = (yield* callKeyless("list_quote_requests", {})).structuredContent.error
       assert.include(message, "this call has no key")
@@ -270,7 +270,7 @@ describe("reads with only_changes", () => {
       }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("do not repeat what an earlier quote contains, but name that quote", () =>
+  it.effect("refer to an earlier quote by name instead of repeating what it contains", () =>
     Effect.gen(function* () {
       yield* at
       const { id, version } = (yield* call("start_quote_request", startOf("quotes_ready"))).structuredContent
@@ -298,7 +298,7 @@ describe("reads with only_changes", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("happen only on request, because since_version alone reads everything, as over REST", () =>
+  it.effect("must be requested, because since_version alone reads everything, as over REST", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const all = (yield* call("get_quote_request", { id })).structuredContent
@@ -311,7 +311,7 @@ describe("reads with only_changes", () => {
   )
 
   it.effect.each([1, 99])(
-    "contain everything if the caller cannot have read it before, with shared parts of quotes only once: since_version %s",
+    "contain everything that an unread version lacks, with shared parts only once: since_version %s",
     (version) =>
       Effect.gen(function* () {
         const id = yield* played("quotes_ready")

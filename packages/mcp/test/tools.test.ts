@@ -31,7 +31,7 @@ const flat = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartm
 const withReceipt = { line: "renters", request_key: "k-1", consent_receipt_id: "receipt-0001", application: flat }
 
 describe("the tools", () => {
-  it.effect("are the ones that the caller is allowed to call, in a fixed order", () =>
+  it.effect("include only those that the caller may call, in a fixed order", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(namesOf(yield* list("server")), present(all))
       for (const as of ["widget", "platform", undefined] as const) {
@@ -47,7 +47,7 @@ describe("the tools", () => {
     )
   })
 
-  it.effect("for an operation that the host omits are neither listed nor callable", () =>
+  it.effect("exclude operations that the host omits, which cannot be called either", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(namesOf(yield* list("server")), ["get_capabilities"])
       const agents = yield* Agents
@@ -88,7 +88,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("describe when to use them and every argument, and have hints", () =>
+  it.effect("state when to use them, describe every argument, and have hints", () =>
     Effect.gen(function* () {
       for (const as of ["server", "platform", undefined] as const) {
         for (const tool of yield* list(as)) {
@@ -105,7 +105,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("have a short result schema that fits responses and refusals, without type lists", () =>
+  it.effect("have a short result schema without type lists, which fits responses and refusals", () =>
     Effect.gen(function* () {
       for (const { inputSchema, name, outputSchema } of yield* list("server")) {
         assert.deepStrictEqual(outputSchema, { type: "object", properties: { summary: { type: "string" } } }, name)
@@ -114,7 +114,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("tell each caller how consent works: receipts with a key, agreement without a key", () =>
+  it.effect("explain consent to each caller: receipts with a key, agreement without one", () =>
     Effect.gen(function* () {
       const startOf = Effect.fnUntraced(function* (as?: Sent["as"]) {
         const tool = (yield* list(as)).find(({ name }: { name: string }) => name === "start_quote_request")
@@ -151,7 +151,7 @@ describe("the tools", () => {
 })
 
 describe("a tool's arguments", () => {
-  it.effect("are rejected under the tool's names, whatever the operation calls them", () =>
+  it.effect("are rejected under the tool's own names, even where the operation's names differ", () =>
     Effect.gen(function* () {
       const refused = yield* call("send_test_event", { id: "sub_x", request_key: 7 }, "server")
       assert.isTrue(refused.isError)
@@ -172,7 +172,7 @@ describe("a tool's arguments", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are all reported in one refusal, without their values, if they have wrong types", () =>
+  it.effect("are all reported in one refusal, without their values, if their types are wrong", () =>
     Effect.gen(function* () {
       const args = { id: 5, wait_seconds: "long-secret", since_version: -1, read_handle: true, cursor: null }
       const refused = yield* call("get_quote_request", args, "server")
@@ -185,7 +185,7 @@ describe("a tool's arguments", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are refused as forbidden if the caller lacks authority, whatever the arguments are", () =>
+  it.effect("are refused as forbidden if the caller lacks authority, whatever they contain", () =>
     Effect.gen(function* () {
       for (const as of ["platform", "widget", undefined] as const) {
         const refused = yield* call("list_quote_requests", { nonsense: 1 }, as)
@@ -222,7 +222,7 @@ describe("a tool's arguments", () => {
   )
 })
 
-describe("the text before the JSON", () => {
+describe("the text of a tool result", () => {
   it.effect("tells a model in a few lines what happened and what to do next", () =>
     Effect.gen(function* () {
       const { content, structuredContent } = yield* call("start_quote_request", withReceipt, "platform")

@@ -75,7 +75,7 @@ describe("the tools' pages", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are not found at an unknown address, or if a header names a different address", () =>
+  it.effect("are not found at an unknown address, or if a header names another address", () =>
     Effect.gen(function* () {
       const { error } = (yield* ask(shows, "resources/read", { uri: "ui://x/y" }, "ui://x/y")).body
       assert.deepStrictEqual([error.code, error.data], [-32602, { uri: "ui://x/y" }])
@@ -86,7 +86,7 @@ describe("the tools' pages", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are available in a handshake's session, whichever host responds", () =>
+  it.effect("are available in a session with a handshake, whichever host responds", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const handshake = (capabilities: object) => ({
@@ -140,7 +140,7 @@ describe("the tools' pages", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("get all quotes along with a short response, while models and other programs do not", () =>
+  it.effect("get all quotes along with a short response; models and other programs do not", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const started = (yield* ask(

@@ -48,7 +48,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("returns 401 to callers without a key if the host has no keyless workspace", () =>
+  it.effect("returns 401 to keyless callers if the host has no keyless workspace", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* send({ message: renters })).status, 401)
       assert.strictEqual((yield* send({ message: rpc("tools/list") })).status, 401)
@@ -133,7 +133,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("accepts ids that are strings or whole numbers, and returns them unchanged", () =>
+  it.effect("accepts IDs that are strings or whole numbers, and returns them unchanged", () =>
     Effect.gen(function* () {
       for (const id of ["", "a", "1", 0, -1, 9_007_199_254_740_991]) {
         const { body } = yield* send({ message: { ...renters, id } })
@@ -168,7 +168,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("accepts web pages that send the protocol's headers if their origin is allowed", () =>
+  it.effect("accepts the protocol's headers from web pages with an allowed origin", () =>
     Effect.gen(function* () {
       const origin = "https://a.example"
       const asked = yield* send({ method: "OPTIONS", headers: { origin } })
@@ -188,7 +188,7 @@ describe("a client with a handshake", () => {
   const initialize = (protocolVersion: unknown) =>
     rpc("initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "a-client", version: "9" } })
 
-  it.effect("gets the revision that it requests, or the newest revision with a handshake", () =>
+  it.effect("gets the revision that it requests, or else the newest revision with a handshake", () =>
     Effect.gen(function* () {
       const agreed = (asked: unknown) =>
         Effect.map(send({ message: initialize(asked) }), ({ body }) => body.result.protocolVersion)
@@ -215,7 +215,7 @@ describe("a client with a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("need not send its session or version again, and is refused if it sends an unsupported version", () =>
+  it.effect("need not send its session or version again, but an unsupported version is refused", () =>
     Effect.gen(function* () {
       const session = (yield* send({ message: initialize("2025-11-25") })).headers["mcp-session-id"] ?? ""
       assert.match(session, /^[\x21-\x7e]+$/)
@@ -260,7 +260,7 @@ describe("a client that uses the revision without a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("lists and calls tools, whose results are complete", () =>
+  it.effect("lists tools, and gets complete results from calls", () =>
     Effect.gen(function* () {
       const { body } = yield* send({ message: modern("tools/list"), headers: modernHeaders("tools/list") })
       assert.strictEqual(body.result.resultType, "complete")
@@ -325,7 +325,7 @@ describe("a client that uses the revision without a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets the supported revisions if it requests a different one", () =>
+  it.effect("gets the list of supported revisions if it requests a different one", () =>
     Effect.gen(function* () {
       for (const requested of ["2027-01-01", "v999.0.0"]) {
         const params = { _meta: { ...discover.params._meta, "io.modelcontextprotocol/protocolVersion": requested } }

@@ -218,7 +218,7 @@ describe("the in-memory storage", () => {
   )
 
   it.effect(
-    "claims 100,000 waiting jobs from 10,000 workspaces in the order in which they are due in real time",
+    "claims 100,000 jobs from 10,000 workspaces in the order of their real due times",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const random = scattered(13)
@@ -254,7 +254,7 @@ describe("the in-memory storage", () => {
   )
 
   it.effect(
-    "claims 200,000 ordered jobs in one call, and lets them be finished in any order after their leases have expired",
+    "claims 200,000 ordered jobs in one call, and finishes them after their leases expire",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const random = scattered(19)
@@ -282,7 +282,7 @@ describe("the in-memory storage", () => {
   )
 
   it.effect(
-    "keeps lists sorted, whatever the order in which ids are added and removed",
+    "keeps lists sorted, whatever the order in which IDs are added and removed",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const random = scattered(17)
@@ -315,7 +315,7 @@ describe("the in-memory storage", () => {
   )
 
   it.effect(
-    "finds a record by the parent and the age of its latest version",
+    "finds a record by its parent and by the age of its latest version",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const first = record("offer", "qt_1", 10, "qreq_1")

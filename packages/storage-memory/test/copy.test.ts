@@ -108,7 +108,7 @@ const runOut = Effect.fnUntraced(function* (storage: StorageService) {
 
 describe("a copy of the in-memory storage", () => {
   it.effect.prop(
-    "equals its original, and changes to either do not affect the other",
+    "equals its original, and neither sees the other's changes",
     [StorageModel.histories, Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 60 })))],
     ([history, cut]) =>
       Effect.scoped(
@@ -155,7 +155,7 @@ describe("a copy of the in-memory storage", () => {
     { arbitrary: { runs: 200, size: 100 } }
   )
 
-  it.effect("continues with its original's counts, and keeps its own counts", () =>
+  it.effect("starts from its original's counts, and then keeps its own", () =>
     Effect.gen(function* () {
       const original = MemoryStorage.copyable()
       const storage = yield* serviceOf(original.layer)

@@ -19,7 +19,7 @@ describe("opening cells", () => {
   })
   const open = (storage: Port): Effect.Effect<Port, never, Scope.Scope> => Effect.succeed(storage)
 
-  it.effect("continues without a cell that cannot be opened, and uses that cell once it can be opened", () =>
+  it.effect("continues without an unavailable cell, and uses it as soon as it can be opened", () =>
     Effect.gen(function* () {
       const { first, second } = yield* sources
       const both = yield* join([first, second])
@@ -40,7 +40,7 @@ describe("opening cells", () => {
     })
   )
 
-  it.effect("never uses a cell from a different installation, even if the cell was down at startup", () =>
+  it.effect("never uses a cell from another installation, even if that cell was down at startup", () =>
     Effect.gen(function* () {
       const { first, second } = yield* sources
       const both = yield* join([first, second])
@@ -95,7 +95,7 @@ describe("opening cells", () => {
 })
 
 describe("adding a cell", () => {
-  it.effect("can be repeated to change the cell's room", () =>
+  it.effect("can be repeated to change how much room the cell has", () =>
     Effect.gen(function* () {
       const home = { name: "one", storage: yield* memory }
       const other = { name: "two", storage: yield* memory }
@@ -116,7 +116,7 @@ describe("adding a cell", () => {
     })
   )
 
-  it.effect("refuses a database that has data or is a different cell", () =>
+  it.effect("refuses a database that has data or is another cell", () =>
     Effect.gen(function* () {
       const [first, second] = yield* fourInMemory
       if (second === undefined) return assert.fail()

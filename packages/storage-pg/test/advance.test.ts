@@ -68,63 +68,61 @@ const carriersOf = ({ first, second }: Looks, callBack: (ref: string) => void) =
 }
 
 describe("two processes on one database", () => {
-  it.live(
-    "agree on how far a sandbox's clock can move: one advances it and waits for the carriers that the other asks",
-    () =>
-      Effect.gen(function* () {
-        const { options } = yield* scopedDatabase
-        let advancing: Embedded | undefined
-        const looks = makeLooks()
-        const { asked, carriers } = carriersOf(looks, (ref) => {
-          void advancing?.carrierCallback("naic:10003", { headers: {}, body: new TextEncoder().encode(ref) })
-        })
-        const storage = PgStorage.layer(options)
-        const process = (work: boolean) =>
-          Effect.acquireRelease(
-            Effect.sync(() =>
-              embed({
-                storage: work ? storage : looks.noted(storage),
-                seal_keys: World.sealKeys(0),
-                work,
-                carriers,
-                grace_ms: 0
-              })
-            ),
-            (quotewire) => Effect.promise(() => quotewire.close())
-          )
-        // The first process only answers calls. The second asks the carriers.
-        const first = yield* process(false)
-        advancing = first
-        yield* process(true)
-        const { id: organization_id } = yield* Effect.promise(() => first.createOrganization("Acme"))
-        const { key } = yield* Effect.promise(() =>
-          first.createKey({ organization_id, environment: "sandbox", kind: "server" })
-        )
-        const client = first.client(key)
-        const { id } = yield* Effect.promise(() =>
-          client.start_quote_request({
-            line: "renters",
-            consent_receipt_id: "receipt-0001",
-            request_key: "the-request",
-            application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
-          })
-        )
-        // The advance returns once all three carriers have answered, although none answers before it waits for them.
-        const { workspace } = yield* Effect.promise(() =>
-          client.advance_time({ seconds: 3_600 }, { idempotency_key: "an-hour" })
-        )
-        const { quote_request } = yield* Effect.promise(() => client.get_quote_request({ id }))
-        const own = quote_request.carriers.filter(({ carrier }) => carrier.id.startsWith("naic:"))
-        assert.deepStrictEqual(
-          own.map(({ carrier, outcome }) => [carrier.name, outcome]),
-          [
-            ["Slow", "quoted"],
-            ["Limited", "quoted"],
-            ["Calling back", "quoted"]
-          ]
-        )
-        assert.deepStrictEqual(asked, { slow: 1, limited: 2, calling_back: 1 })
-        assert.strictEqual(workspace.clock_offset_seconds, 3_600)
+  it.live("advance a sandbox's clock together: one waits for carriers that the other asks", () =>
+    Effect.gen(function* () {
+      const { options } = yield* scopedDatabase
+      let advancing: Embedded | undefined
+      const looks = makeLooks()
+      const { asked, carriers } = carriersOf(looks, (ref) => {
+        void advancing?.carrierCallback("naic:10003", { headers: {}, body: new TextEncoder().encode(ref) })
       })
+      const storage = PgStorage.layer(options)
+      const process = (work: boolean) =>
+        Effect.acquireRelease(
+          Effect.sync(() =>
+            embed({
+              storage: work ? storage : looks.noted(storage),
+              seal_keys: World.sealKeys(0),
+              work,
+              carriers,
+              grace_ms: 0
+            })
+          ),
+          (quotewire) => Effect.promise(() => quotewire.close())
+        )
+      // The first process only answers calls. The second asks the carriers.
+      const first = yield* process(false)
+      advancing = first
+      yield* process(true)
+      const { id: organization_id } = yield* Effect.promise(() => first.createOrganization("Acme"))
+      const { key } = yield* Effect.promise(() =>
+        first.createKey({ organization_id, environment: "sandbox", kind: "server" })
+      )
+      const client = first.client(key)
+      const { id } = yield* Effect.promise(() =>
+        client.start_quote_request({
+          line: "renters",
+          consent_receipt_id: "receipt-0001",
+          request_key: "the-request",
+          application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+        })
+      )
+      // The advance returns once all three carriers have answered, although none answers before it waits for them.
+      const { workspace } = yield* Effect.promise(() =>
+        client.advance_time({ seconds: 3_600 }, { idempotency_key: "an-hour" })
+      )
+      const { quote_request } = yield* Effect.promise(() => client.get_quote_request({ id }))
+      const own = quote_request.carriers.filter(({ carrier }) => carrier.id.startsWith("naic:"))
+      assert.deepStrictEqual(
+        own.map(({ carrier, outcome }) => [carrier.name, outcome]),
+        [
+          ["Slow", "quoted"],
+          ["Limited", "quoted"],
+          ["Calling back", "quoted"]
+        ]
+      )
+      assert.deepStrictEqual(asked, { slow: 1, limited: 2, calling_back: 1 })
+      assert.strictEqual(workspace.clock_offset_seconds, 3_600)
+    })
   )
 })

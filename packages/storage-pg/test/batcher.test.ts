@@ -47,7 +47,7 @@ const batching = Effect.fnUntraced(function* (takesMs: number, options: Partial<
 const unavailable = (name: string) => `${name} fails: Error: unavailable`
 
 describe("a batcher's items", () => {
-  it.effect("are sent immediately if no batch is in progress, and otherwise together in order", () =>
+  it.effect("are sent immediately if no batch is in progress, and otherwise together, in order", () =>
     Effect.gen(function* () {
       const { answers, askAll, sent } = yield* batching(100)
       yield* askAll("a")
@@ -78,7 +78,7 @@ describe("a batcher's items", () => {
     })
   )
 
-  it.effect("are sent in batches of limited count and size, and a large item is sent alone", () =>
+  it.effect("are sent in batches of limited count and size; a large item is sent alone", () =>
     Effect.gen(function* () {
       const size = { of: (item: Item) => item.size ?? 1, max: 10 }
       const { ask, askAll, sent } = yield* batching(100, { max_batch: 3, size })
@@ -107,7 +107,7 @@ describe("a batcher's items", () => {
 })
 
 describe("a batcher that cannot keep up", () => {
-  it.effect("refuses an item immediately if too many are waiting, and still sends the others", () =>
+  it.effect("refuses an item immediately if too many are waiting, and still sends the waiting ones", () =>
     Effect.gen(function* () {
       const { answers, askAll, sent } = yield* batching(100, { max_waiting: 2 })
       yield* askAll("a")
@@ -137,7 +137,7 @@ describe("a batcher that cannot keep up", () => {
 })
 
 describe("a batcher's callers", () => {
-  it.effect("drop an unsent item when they are interrupted, but not a sent item", () =>
+  it.effect("drop an item that is not yet sent if they are interrupted, but never a sent one", () =>
     Effect.gen(function* () {
       let finished = 0
       const { ask, sent } = yield* batching(100, {
@@ -172,7 +172,7 @@ describe("a batcher's callers", () => {
     })
   )
 
-  it.effect("all get their batch's failure, and the next batch is still sent", () =>
+  it.effect("all get the failure of their batch; the next batch is still sent", () =>
     Effect.gen(function* () {
       const failing: ReadonlyArray<ReturnType<Options["send"]>> = [
         Effect.fail("lost"),
@@ -214,7 +214,7 @@ describe("a batcher whose scope closes", () => {
     })
   )
 
-  it.effect("fails an item that was about to be sent in the same turn", () =>
+  it.effect("fails an item that was about to be sent", () =>
     Effect.gen(function* () {
       const { answers, askAll, close, sent } = yield* batching(100)
       yield* askAll("a b")

@@ -65,7 +65,7 @@ const three = Effect.gen(function* () {
 })
 
 describe("three hosts on one database", () => {
-  it.effect("together stay within a carrier's declared rate, and use all of it", () =>
+  it.effect("jointly stay within a carrier's declared rate, and use all of it", () =>
     Effect.gen(function* () {
       const hosts = yield* three
       const asked: Array<number> = []
@@ -87,7 +87,7 @@ describe("three hosts on one database", () => {
     })
   )
 
-  it.effect("together have no more calls in progress than a carrier allows", () =>
+  it.effect("jointly stay within a carrier's limit on concurrent calls", () =>
     Effect.gen(function* () {
       const hosts = yield* three
       const answers = yield* Latch.make()

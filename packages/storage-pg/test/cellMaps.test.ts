@@ -48,7 +48,7 @@ const onFour = <A, E>(test: (cells: PgCells.AllCells) => Effect.Effect<A, E>) =>
   Effect.flatMap(FourCells, ({ cells }) => test(cells)).pipe(Effect.provide(FourCells.empty))
 
 describe("cells that do not match their databases", () => {
-  it.effect("are refused at startup and by every command, with the difference", () =>
+  it.effect("are refused at startup and by every command, with an error that states the difference", () =>
     onFour(
       Effect.fnUntraced(function* (cells) {
         yield* addAll(cells)
@@ -68,7 +68,7 @@ describe("cells that do not match their databases", () => {
     )
   )
 
-  it.effect("are refused if one of them is a database without cells or another installation's cell", () =>
+  it.effect("are refused if one database has no cells, or a cell from another installation", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const [home, other, strange, plain] = [
@@ -114,7 +114,7 @@ describe("a cell map", () => {
   })
   const all = ["c0", "c1", "c2", "c3", "c4"]
 
-  it("matches the settings only if no cell is wrong or missing, and the first cell is listed first", () => {
+  it("matches the settings only if every cell is right and the first cell is first", () => {
     const order = fc.shuffledSubarray(all, { minLength: 1 })
     fc.assert(
       fc.property(order, order, (names, places) => {

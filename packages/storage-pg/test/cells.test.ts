@@ -17,7 +17,7 @@ describe("choosing a cell for a new workspace", () => {
     return counts
   }
 
-  it("gives each cell a share in proportion to its room", () => {
+  it("gives each cell a share in proportion to the cell's room", () => {
     const counts = placesIn([
       { name: "small", room: 1 },
       { name: "large", room: 3 },
@@ -50,7 +50,7 @@ describe("a storage backend with cells", () => {
     })
   )
 
-  it.effect("places a workspace once, even if several hosts make its first write concurrently", () =>
+  it.effect("places a workspace only once, even if several hosts start writing to it concurrently", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const hosts = yield* Effect.forEach([1, 2, 3], () => join(cells))
@@ -76,7 +76,7 @@ describe("a storage backend with cells", () => {
   const count = { name: "calls", window_start: 0, window_ms: 1_000, added: 2 }
   const countOf = (workspace_id: Ids.WorkspaceId) => ({ ...count, workspace_id })
 
-  it.effect("adds up a workspace's counts in its own cell, and counts without a workspace in the first cell", () =>
+  it.effect("adds up each workspace's counts in its cell, and all others in the first cell", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)
@@ -98,7 +98,7 @@ describe("a storage backend with cells", () => {
     })
   )
 
-  it.effect("adds up a lost cell's counts in the first cell", () =>
+  it.effect("adds up the counts of a lost cell in the first cell", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()
@@ -112,7 +112,7 @@ describe("a storage backend with cells", () => {
     })
   )
 
-  it.effect("leaves workspaces that existed before the cells where they are", () =>
+  it.effect("leaves workspaces from before the cells existed where they are", () =>
     Effect.gen(function* () {
       const home = yield* memory
       const record = Change.record({
@@ -136,7 +136,7 @@ describe("a storage backend with cells", () => {
     })
   )
 
-  it.effect("places new workspaces elsewhere if a cell has no room, and keeps its existing workspaces", () =>
+  it.effect("places no new workspaces in a full cell, but keeps the cell's existing workspaces", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const [first, second] = cells
@@ -152,7 +152,7 @@ describe("a storage backend with cells", () => {
     })
   )
 
-  it.effect("refuses to finish a job from a different workspace", () =>
+  it.effect("refuses to finish a job on behalf of another workspace", () =>
     Effect.gen(function* () {
       const storage = yield* Effect.flatMap(fourInMemory, join)
       yield* storage.commit(work(1, 10))
@@ -182,19 +182,17 @@ describe("a host whose cell list differs from other hosts' lists", () => {
     })
   )
 
-  it.effect(
-    "refuses calls for workspaces in a cell missing from its settings, and places no new workspaces there",
-    () =>
-      Effect.gen(function* () {
-        const [first, second, ...others] = yield* fourInMemory
-        if (second === undefined) return assert.fail()
-        const older = yield* join([first, ...others])
-        const newer = yield* join([first, second, ...others])
-        const there = yield* placedIn(newer, second)
-        assert.strictEqual((yield* Effect.flip(older.commit(work(there, 20))))._tag, "StorageUnavailable")
-        for (let place = 300; place < 330; place++) yield* older.commit(work(place, 10))
-        yield* newer.commit(work(there, 20))
-      })
+  it.effect("refuses calls for a cell missing from its settings, and places no new workspaces there", () =>
+    Effect.gen(function* () {
+      const [first, second, ...others] = yield* fourInMemory
+      if (second === undefined) return assert.fail()
+      const older = yield* join([first, ...others])
+      const newer = yield* join([first, second, ...others])
+      const there = yield* placedIn(newer, second)
+      assert.strictEqual((yield* Effect.flip(older.commit(work(there, 20))))._tag, "StorageUnavailable")
+      for (let place = 300; place < 330; place++) yield* older.commit(work(place, 10))
+      yield* newer.commit(work(there, 20))
+    })
   )
 })
 
@@ -215,7 +213,7 @@ describe("a host that runs jobs for only some cells", () => {
 })
 
 describe("claims on several cells", () => {
-  it.effect("alternate, so that a busy cell does not delay the others", () =>
+  it.effect("alternate between cells, so that a busy cell does not delay the others", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)

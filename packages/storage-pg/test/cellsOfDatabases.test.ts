@@ -47,7 +47,7 @@ const placedInThird = Effect.fnUntraced(function* (cells: PgCells.AllCells) {
 })
 
 describe("cells in databases", () => {
-  it.effect("are served if they are migrated, even if a migration fails in another cell", () =>
+  it.effect("are served once they are migrated, even if another cell's migration fails", () =>
     onFour(
       Effect.fnUntraced(function* (cells) {
         yield* addAll(cells)
@@ -86,7 +86,7 @@ describe("cells in databases", () => {
     )
   )
 
-  it.effect("are listed with their room, workspaces, age of the oldest work, and problems", () =>
+  it.effect("are listed with their room, workspaces, oldest waiting work, and problems", () =>
     onFour(
       Effect.fnUntraced(function* (cells) {
         const [home, ...others] = cells

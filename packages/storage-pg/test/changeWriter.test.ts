@@ -7,7 +7,7 @@ import { workspace } from "./support/hosts.ts"
 const lost = Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: 1 }))
 
 describe("changes that share a statement with a failing change", () => {
-  it.effect("all fail immediately if the database is lost, instead of waiting one after another", () =>
+  it.effect("fail together as soon as the database is lost, not one after another", () =>
     Effect.gen(function* () {
       let statements = 0
       const write = () => Effect.suspend(() => (++statements === 1 ? Effect.die("a statement that cannot be") : lost))

@@ -51,7 +51,7 @@ describe.skipIf(citusUrl === undefined)(`Citus (${needed})`, () => {
   describe.each([
     { name: "one cell", storage: oneCell },
     { name: "two cells", storage: twoCells }
-  ])("with $name", ({ storage }) => {
+  ])("$name", ({ storage }) => {
     layer(storage, { timeout: 60_000 })("a storage backend on Citus", (it) => {
       for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
 
@@ -90,7 +90,7 @@ describe.skipIf(citusUrl === undefined)(`Citus (${needed})`, () => {
     })
   )
 
-  it.live("the move command refuses a cell on Citus, and names the call that moves the cell", () =>
+  it.live("the move command refuses a cell on Citus, and names the Citus call to use instead", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const call = `select citus_schema_move('${options.schema}', 'host', port)`
@@ -166,7 +166,7 @@ describe.skipIf(citusUrl === undefined)(`Citus (${needed})`, () => {
     })
   )
 
-  it.live("a database with a function that is not distributed is not used until it is migrated", () =>
+  it.live("a database with an undistributed function is not used until it is migrated", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const sql = `create function ${options.schema}.later() returns integer language plpgsql as $$ begin return 1; end $$`
@@ -179,7 +179,7 @@ describe.skipIf(citusUrl === undefined)(`Citus (${needed})`, () => {
     })
   )
 
-  it.live("a database on Citus is refused by a storage backend without cells", () =>
+  it.live("a storage backend without cells refuses a database on Citus", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const refusals = [
@@ -193,7 +193,7 @@ describe.skipIf(citusUrl === undefined)(`Citus (${needed})`, () => {
     })
   )
 
-  it.live("an internal error is reported as a fault, not as a temporarily unavailable database", () =>
+  it.live("an internal error is reported as a fault, not as a temporary outage", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedSchema
       const storage = yield* openCells(cellsOf({ options }))

@@ -69,7 +69,7 @@ describe("claims in quick succession", () => {
     })
   )
 
-  it.effect("are not delayed if the previous claim found jobs or if they are for a single workspace", () =>
+  it.effect("are not delayed after a claim that found jobs, or for a single workspace", () =>
     Effect.gen(function* () {
       const busy = yield* answering(job)
       assert.strictEqual((yield* busy.claim(query)).jobs.length, 1)

@@ -18,7 +18,7 @@ const nearMs = 10_000
 const isNear = (clock: Clock.Clock) => Math.abs(clock.currentTimeMillisUnsafe() - Date.now()) < nearMs
 
 describe("a host that uses its database's clock", () => {
-  it.effect("has the database's time, whatever the host's own clock says", () =>
+  it.effect("uses the database's time, whatever its own clock says", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* Clock.currentTimeMillis, 0)
       const clock = yield* clockOf((yield* scopedDatabase).options)
@@ -52,7 +52,7 @@ describe("a host that uses its database's clock", () => {
     })
   )
 
-  it.effect("asks the database for the time immediately when its machine resumes from suspension", () =>
+  it.effect("asks the database for the time as soon as its machine resumes from suspension", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const own = movableClock()
@@ -63,7 +63,7 @@ describe("a host that uses its database's clock", () => {
     })
   )
 
-  it.effect("has the right time again within a minute after all its machine's clocks were wrong", () =>
+  it.effect("has the right time within a minute after all clocks on its machine were wrong", () =>
     Effect.gen(function* () {
       const clock = yield* clockOf((yield* scopedDatabase).options)
       yield* TestClock.adjust("1 hour")
@@ -78,7 +78,7 @@ describe("a host that uses its database's clock", () => {
     })
   )
 
-  it.live("keeps its own time if that matches the database's", () =>
+  it.live("keeps its own time if it matches the database's time", () =>
     Effect.gen(function* () {
       const clock = yield* clockOf((yield* scopedDatabase).options)
       const before = Date.now()

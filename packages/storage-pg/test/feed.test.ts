@@ -44,7 +44,7 @@ const follow = Effect.fnUntraced(function* (storage: Port, limit: number) {
 
 describe("a feed with many writers on two hosts", () => {
   it.effect(
-    "is read in one order, with each event once, and no event appears behind a reader",
+    "has one order and each event once, and no event appears behind a reader",
     () =>
       Effect.gen(function* () {
         const { options } = yield* scopedDatabase
@@ -72,7 +72,7 @@ describe("a feed with many writers on two hosts", () => {
 })
 
 describe("changes that are sent together", () => {
-  it.effect("number each workspace's events and jobs without gaps, whichever changes are refused", () =>
+  it.effect("number each workspace's events and jobs without gaps, even if some changes are refused", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = yield* open({ ...options, writers: 1 })

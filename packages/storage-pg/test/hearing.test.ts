@@ -90,7 +90,7 @@ describe("a host whose database has moved", () => {
     })
   )
 
-  it.effect("listens to the new database even if the first attempt to listen fails", () =>
+  it.effect("listens to the new database even if its first attempt fails", () =>
     Effect.gen(function* () {
       const { url, wire } = yield* wireTo((yield* scopedDatabase).url)
       const options = { url: Redacted.make(url) }
@@ -114,7 +114,7 @@ describe("a host whose database has moved", () => {
 })
 
 describe("hints", () => {
-  it.effect("are sent again if the database was unavailable", () =>
+  it.effect("are resent after the database was unavailable", () =>
     Effect.gen(function* () {
       const { refuse, sent, storage } = yield* storageWith(() => Effect.void)
       const sends = () => sent(`jobs ${workspace(1)}`)
@@ -131,7 +131,7 @@ describe("hints", () => {
     })
   )
 
-  it.effect("are sent even if it is unknown whether a change was stored", () =>
+  it.effect("are sent even if it is unknown whether the change was stored", () =>
     Effect.gen(function* () {
       const { refuse, sent, storage } = yield* storageWith(() => Effect.void)
       refuse("commit_1")

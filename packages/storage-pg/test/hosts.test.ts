@@ -48,7 +48,7 @@ const waitFor = Effect.fnUntraced(function* (storage: Port, id: string, version:
 }, Effect.scoped)
 
 describe("two hosts on one database", () => {
-  it.effect("get each other's hints, so that a commit on one host wakes up waiting reads on the other", () =>
+  it.effect("send each other hints, so that a commit on one wakes waiting reads on the other", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       yield* one.commit(request("qreq_1"))
@@ -59,7 +59,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("report to operators which processes are connected, and that no cell is being moved", () =>
+  it.effect("show operators the connected processes, and that no cell is moving", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       for (const storage of [one, other]) {
@@ -73,7 +73,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("report to operators only processes that connect with the same role", () =>
+  it.effect("show operators only processes that connect with the same role", () =>
     Effect.gen(function* () {
       const { options, url } = yield* scopedDatabase
       yield* open(options)
@@ -94,7 +94,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("never both store a change that expects the other's write", () =>
+  it.effect("never both store a change that depends on the other's write", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       const crossed = (storage: Port, from: string, to: string) =>
@@ -160,7 +160,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("ignore anything on their notification channel that is not a hint", () =>
+  it.effect("ignore everything on their notification channel except hints", () =>
     Effect.gen(function* () {
       const { one, other, url } = yield* two
       const heard: Array<string> = []
@@ -176,7 +176,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("share the due work, with each job going to one host", () =>
+  it.effect("share the due work, and each job goes to one host", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       const count = 500
@@ -223,7 +223,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("leave jobs of unknown kinds to a newer host, and run all other jobs", () =>
+  it.effect("leave jobs of unknown kinds to a newer host, and run all others", () =>
     Effect.gen(function* () {
       const { one, url } = yield* two
       const sql = (text: string) => Effect.promise(() => statements(url, text))
@@ -274,7 +274,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("can write to a workspace while one of them erases old records in it", () =>
+  it.effect("can write to a workspace while one of them erases its old records", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       const old = Array.from({ length: 1_200 }, (_, place) => request(`qreq_old_${place}`))
@@ -306,7 +306,7 @@ describe("two hosts on one database", () => {
   )
 })
 
-describe("two record ids that become equal in the database", () => {
+describe("record IDs that become equal in the database", () => {
   it.effect("refer to the same record, and do not block a concurrent write of another record", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase

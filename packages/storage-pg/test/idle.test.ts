@@ -111,8 +111,8 @@ const claimAgainOn = (storage: Storage.Storage["Service"]) =>
 const jobIn = (place: number, due_at: number, ordered: boolean) =>
   Change.make(workspace(place), { jobs: [{ kind: "collect", due_at, ordered, payload: "{}" }] })
 
-describe("a host, before its next heartbeat,", () => {
-  it.effect("claims jobs that another host stored just before it stopped", () =>
+describe("a host before its next heartbeat", () => {
+  it.effect("claims jobs that another host stored just before that host stopped", () =>
     Effect.gen(function* () {
       const { storage, url } = yield* oneDatabase
       const look = Effect.map(storage.claim({ now: 3, lease_ms: 1, limit: 1 }), ({ jobs, next_due_at }) =>
@@ -166,7 +166,7 @@ describe("a job whose hint did not arrive", () => {
     })
   )
 
-  it.effect("is claimed before the next heartbeat if the host that stored the job stops", () =>
+  it.effect("is claimed before the next heartbeat if the host that stored it stops", () =>
     Effect.gen(function* () {
       const { storage, url } = yield* oneDatabase
       const claimAgain = yield* claimAgainOn(storage)

@@ -19,7 +19,7 @@ const recordOf = (id: string, version: number): Change.StoredRecord =>
   })
 
 describe("concurrent reads of the same page", () => {
-  it.effect("each see the records that were stored before the read, and only those of their page", () =>
+  it.effect("each see everything stored before they began, and only records of their page", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -56,7 +56,7 @@ describe("concurrent reads of the same page", () => {
 })
 
 describe("concurrent lookups of records", () => {
-  it.effect("each get their own record or nothing, including what was just written", () =>
+  it.effect("each get their own record or nothing, and see the latest write", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)

@@ -133,7 +133,7 @@ const unavailable = Effect.fnUntraced(function* (call: Effect.Effect<unknown, { 
 
 describe("a host whose connections are cut", () => {
   it.effect(
-    "stores each retried change once, and gets other hosts' hints again",
+    "stores each retried change once, and receives hints again",
     () =>
       Effect.gen(function* () {
         const options = yield* fresh
@@ -159,7 +159,7 @@ describe("a host whose connections are cut", () => {
 
 describe("a host whose database crashes", () => {
   it.effect(
-    "fails every call as unavailable during the crash, and continues with all data afterwards",
+    "reports every call as unavailable during the crash, and then continues with all data",
     () =>
       Effect.gen(function* () {
         const options = yield* fresh
@@ -191,7 +191,7 @@ describe("a host whose database crashes", () => {
 })
 
 describe("a statement that takes too long", () => {
-  it.effect("is cancelled: its caller gets unavailable, and nothing is stored", () =>
+  it.effect("is cancelled and reported as unavailable, and stores nothing", () =>
     Effect.gen(function* () {
       const options = yield* fresh
       const storage = yield* open(options)
@@ -240,7 +240,7 @@ describe("a read-only database", () => {
 })
 
 describe("a server without free connections", () => {
-  it.effect("is unavailable to calls that need another connection, and serves the others", () =>
+  it.effect("is unavailable to calls that need another connection, but serves the others", () =>
     Effect.gen(function* () {
       const options = yield* fresh
       yield* sql(
@@ -271,7 +271,7 @@ describe("a server without free connections", () => {
 })
 
 describe("a change that PostgreSQL refuses", () => {
-  it.effect("is a defect that names no value, and does not affect other changes", () =>
+  it.effect("is a defect whose message contains no values, and does not affect other changes", () =>
     Effect.gen(function* () {
       const options = yield* fresh
       const storage = yield* open(options)

@@ -21,7 +21,7 @@ const withLosable = Effect.gen(function* () {
 })
 
 describe("a lost cell", () => {
-  it.effect("makes only the calls for its own workspaces fail", () =>
+  it.effect("fails only the calls for its own workspaces", () =>
     Effect.gen(function* () {
       const { elsewhere, set, storage, there } = yield* withLosable
       set(true)
@@ -37,7 +37,7 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect("gets no new workspaces once the loss is detected", () =>
+  it.effect("gets no new workspaces once its loss is detected", () =>
     Effect.gen(function* () {
       const { set, storage } = yield* withLosable
       set(true)
@@ -46,7 +46,7 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect("does not delay claims on other cells, and its jobs are claimed again when it responds", () =>
+  it.effect("does not delay claims on other cells, and its jobs are claimed once it responds again", () =>
     Effect.gen(function* () {
       const { elsewhere, set, storage, there } = yield* withLosable
       yield* storage.commit(work(there, 10))
@@ -60,7 +60,7 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect("does not delay claims on other cells, and loses no job that it returns too late", () =>
+  it.effect("does not delay claims on other cells, and loses no job if it answers late", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()
@@ -82,7 +82,7 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect("still has its jobs claimed if each claim on it is slow", () =>
+  it.effect("still gets its jobs claimed if every claim on it is slow", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()

@@ -32,24 +32,22 @@ const without = <A, E, R>(end: "old" | "new", program: Effect.Effect<A, E, R>) =
 const end = ({ cells }: MovableCell, lost: "old" | "new") => PgCells.endMoveWithout(cells, "home", lost)
 
 layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("lost servers", (it) => {
-  it.effect(
-    "a move leaves the cell usable if a host has used the target database before the source server was lost",
-    () =>
-      Effect.gen(function* () {
-        const movable = yield* movableCell
-        yield* write(movable, 1)
-        yield* moveUntil(movable, "switched")
-        yield* write(movable, 2)
-        yield* without(
-          "old",
-          Effect.map(feedOf(movable.cells), (ids) => assert.deepStrictEqual(ids, ["1 1", "1 2"]))
-        )
-        assert.strictEqual(yield* PgCells.move(movable.cells, "home"), "moved")
-      })
+  it.effect("losing the source server leaves the cell usable once hosts use the target database", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      yield* write(movable, 1)
+      yield* moveUntil(movable, "switched")
+      yield* write(movable, 2)
+      yield* without(
+        "old",
+        Effect.map(feedOf(movable.cells), (ids) => assert.deepStrictEqual(ids, ["1 1", "1 2"]))
+      )
+      assert.strictEqual(yield* PgCells.move(movable.cells, "home"), "moved")
+    })
   )
 
   it.effect.each(["following", "switched"] as const)(
-    'a move continues on the target database when an operator reports the source server lost after the step "%s"',
+    'a move continues on the target if the source is reported lost in the step "%s"',
     (last) =>
       Effect.gen(function* () {
         const movable = yield* movableCell
@@ -72,7 +70,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("l
   )
 
   it.effect.each(["begun", "arriving", "published"] as const)(
-    'a move cannot continue on the target database if the source server is lost after the step "%s", because tables are missing there',
+    'a move cannot continue if the source is lost in the step "%s": the target lacks tables',
     (last) =>
       Effect.gen(function* () {
         const movable = yield* movableCell
@@ -84,40 +82,36 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("l
       })
   )
 
-  it.effect(
-    "a move returns to the source database when an operator reports the target server lost after the cutover",
-    () =>
-      Effect.gen(function* () {
-        const movable = yield* movableCell
-        yield* write(movable, 1)
-        yield* moveUntil(movable, "switched")
-        assert.match((yield* reasonOf(end(movable, "new"))).message, /new server responds/)
-        yield* without(
-          "new",
-          Effect.gen(function* () {
-            assert.strictEqual(yield* end(movable, "new"), "kept_at_old")
-            yield* write(movable, 2)
-          })
-        )
-        assert.deepStrictEqual(yield* feedOf(movable.cells), ["1 1", "1 2"])
-      })
+  it.effect("a move returns to the source if the target is reported lost after the cutover", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      yield* write(movable, 1)
+      yield* moveUntil(movable, "switched")
+      assert.match((yield* reasonOf(end(movable, "new"))).message, /new server responds/)
+      yield* without(
+        "new",
+        Effect.gen(function* () {
+          assert.strictEqual(yield* end(movable, "new"), "kept_at_old")
+          yield* write(movable, 2)
+        })
+      )
+      assert.deepStrictEqual(yield* feedOf(movable.cells), ["1 1", "1 2"])
+    })
   )
 
-  it.effect(
-    "a move explains what to do if the target server is lost before the cutover or after the source was cleared",
-    () =>
-      Effect.gen(function* () {
-        const movable = yield* movableCell
-        yield* moveUntil(movable, "following")
-        yield* without(
-          "new",
-          Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /--undo/))
-        )
-        assert.strictEqual(yield* PgCells.move(movable.cells, "home"), "moved")
-        yield* without(
-          "new",
-          Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /backup/))
-        )
-      })
+  it.effect("an error explains what to do if the target is lost before cutover or after cleanup", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      yield* moveUntil(movable, "following")
+      yield* without(
+        "new",
+        Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /--undo/))
+      )
+      assert.strictEqual(yield* PgCells.move(movable.cells, "home"), "moved")
+      yield* without(
+        "new",
+        Effect.map(reasonOf(end(movable, "new")), ({ message }) => assert.match(message, /backup/))
+      )
+    })
   )
 })

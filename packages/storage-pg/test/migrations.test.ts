@@ -64,7 +64,7 @@ const refusal = (program: Effect.Effect<unknown, PgStorage.DatabaseRefused, Scop
   Effect.flip(Effect.scoped(program))
 
 describe("a migration", () => {
-  it.effect("creates an empty database's schema once, and returns the steps that ran", () =>
+  it.effect("creates the schema of an empty database once, and returns the steps that ran", () =>
     Effect.gen(function* () {
       const database = yield* empty
       assert.deepStrictEqual(yield* PgStorage.status(database.options), {
@@ -98,7 +98,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("runs alone if the earlier migrations have already run, and together with them on an empty database", () =>
+  it.effect("runs alone after earlier migrations, or together with them on an empty database", () =>
     Effect.gen(function* () {
       const [older, fresh] = [yield* empty, yield* empty]
       const later = newer({ serves_from: known, statements: ["create table quotewire.note (id text primary key)"] })
@@ -122,7 +122,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("in a dry run changes nothing, and reports whether the migration would run", () =>
+  it.effect("changes nothing in a dry run, which reports whether it would run", () =>
     Effect.gen(function* () {
       const database = yield* empty
       const tried = PgStorage.migrate(database.options, { dry_run: true })
@@ -137,7 +137,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that is pending appears in the status, which says whether running hosts stay ready", () =>
+  it.effect("is listed as pending, and its status tells whether running hosts stay ready", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -153,7 +153,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that is newer and fails leaves the schema at the previous migration", () =>
+  it.effect("leaves the schema at the previous migration if it fails", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -167,7 +167,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that fails for a different reason is reported with the error code, but without values", () =>
+  it.effect("reports the error code, but no values, if it fails unexpectedly", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -184,7 +184,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that waits for a table does not block hosts, and runs when the table is free", () =>
+  it.effect("does not block hosts while it waits for a table, and runs when the table is free", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -203,7 +203,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that fails halfway leaves the schema unchanged, and names the obstacle in one sentence", () =>
+  it.effect("leaves the schema unchanged if it fails halfway, and names the obstacle in one sentence", () =>
     Effect.gen(function* () {
       const database = yield* empty
       // An object with this name makes one of the last steps fail.
@@ -239,7 +239,7 @@ describe("a partly created schema", () => {
       sql: "create table quotewire.migration (id int)",
       says: /"?number"? does not exist/
     }
-  ])("with $what is reported by a migration in one sentence, and is left unchanged", ({ sql: made, says }) =>
+  ])("is left unchanged and reported in one sentence if it has $what", ({ sql: made, says }) =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* sql(database, "create schema quotewire", made)
@@ -267,25 +267,23 @@ describe("a host", () => {
     })
   )
 
-  it.effect(
-    "does not start on a schema that is too new, and stops being ready once the schema has become too new",
-    () =>
-      Effect.gen(function* () {
-        const database = yield* empty
-        yield* PgStorage.migrate(database.options)
-        const running = yield* open(database.options)
-        yield* running.ready
-        const later = newer({ serves_from: known + 1, statements: ["drop function quotewire.release_1"] })
-        assert.deepStrictEqual(yield* migrateTo(database.options, later), ["later"])
-        const error = yield* refusal(open(database.options))
-        assert.strictEqual(error.reason, "newer_schema")
-        assert.include(error.message, `migration ${known + 1}`)
-        assert.deepStrictEqual(yield* PgStorage.migrate(database.options), [])
-        assert.strictEqual((yield* Effect.flip(running.ready))._tag, "StorageUnavailable")
-      })
+  it.effect("does not start, or stay ready, on a schema that is too new", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      yield* PgStorage.migrate(database.options)
+      const running = yield* open(database.options)
+      yield* running.ready
+      const later = newer({ serves_from: known + 1, statements: ["drop function quotewire.release_1"] })
+      assert.deepStrictEqual(yield* migrateTo(database.options, later), ["later"])
+      const error = yield* refusal(open(database.options))
+      assert.strictEqual(error.reason, "newer_schema")
+      assert.include(error.message, `migration ${known + 1}`)
+      assert.deepStrictEqual(yield* PgStorage.migrate(database.options), [])
+      assert.strictEqual((yield* Effect.flip(running.ready))._tag, "StorageUnavailable")
+    })
   )
 
-  it.effect("keeps serving alongside a newer host if the schema was only extended", () =>
+  it.effect("keeps serving alongside a newer host if the new schema only adds to the old one", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -332,7 +330,7 @@ describe("a host that starts", () => {
   }
   const refused = (url: string) => refusal(open({ url: Redacted.make(url) }))
 
-  it.effect("on an unusable database reports the reason in one sentence, without the password", () =>
+  it.effect("reports an unusable database in one sentence, without the password", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
       const cases = [

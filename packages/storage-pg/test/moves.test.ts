@@ -101,7 +101,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("a moving cell resumes after a stop at any step while hosts use the cell, and can move again", () =>
+  it.effect("a move resumes after a stop at any step while its cell stays usable", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -144,7 +144,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("a moving cell stays usable while a backup locks it or the target lags, and cuts over later", () =>
+  it.effect("a cell stays usable while a backup or a lagging target delays its cutover", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const host = yield* openCells(cells)
@@ -199,7 +199,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("any cell can move, without affecting the others", () =>
+  it.effect("each cell can move without affecting the others", () =>
     Effect.gen(function* () {
       const { cells, new_url } = yield* movableCell
       const [first] = yield* TwoServers
@@ -234,7 +234,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("a moving cell locks out a second command, migrations, and hosts that open the wrong database", () =>
+  it.effect("a moving cell locks out a second command, migrations, and hosts on the wrong database", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells } = movable
@@ -259,34 +259,32 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect(
-    "a moved cell is found by a host that was suspended during the move, but not by a host whose settings lack the target",
-    () =>
-      Effect.gen(function* () {
-        const movable = yield* movableCell
-        const { cells, old_url } = movable
-        const [cell] = cells
-        const { moves_to: _, ...old } = cell
-        const asleep = yield* openCells(cells)
-        const forgetful = yield* openCells([old])
-        const awake = yield* openCells(cells)
-        for (const host of [asleep, forgetful]) yield* host.workspaces(null, 1)
-        yield* PgCells.move(cells, "home")
-        yield* awake.commit(step(1, 1))
-        const key = { workspace_id: workspace(2), kind: "idempotency_record", id: "1" }
-        assert.strictEqual((yield* Effect.flip(forgetful.get(key)))._tag, "StorageUnavailable")
-        assert.strictEqual((yield* Effect.flip(forgetful.commit(step(1, 1))))._tag, "StorageUnavailable")
-        // The old database is dropped before this host resumes.
-        const [server] = yield* TwoServers
-        const name = new URL(old_url).pathname.slice(1)
-        yield* sql(server.url("postgres"), `drop database ${name} with (force)`)
-        const found = yield* eventually(asleep.get(key))
-        assert.strictEqual(Option.getOrThrow(found).version, 1)
-        yield* asleep.commit(step(1, 2))
-      })
+  it.effect("a host that was suspended during a move finds the cell if its settings name the target", () =>
+    Effect.gen(function* () {
+      const movable = yield* movableCell
+      const { cells, old_url } = movable
+      const [cell] = cells
+      const { moves_to: _, ...old } = cell
+      const asleep = yield* openCells(cells)
+      const forgetful = yield* openCells([old])
+      const awake = yield* openCells(cells)
+      for (const host of [asleep, forgetful]) yield* host.workspaces(null, 1)
+      yield* PgCells.move(cells, "home")
+      yield* awake.commit(step(1, 1))
+      const key = { workspace_id: workspace(2), kind: "idempotency_record", id: "1" }
+      assert.strictEqual((yield* Effect.flip(forgetful.get(key)))._tag, "StorageUnavailable")
+      assert.strictEqual((yield* Effect.flip(forgetful.commit(step(1, 1))))._tag, "StorageUnavailable")
+      // The old database is dropped before this host resumes.
+      const [server] = yield* TwoServers
+      const name = new URL(old_url).pathname.slice(1)
+      yield* sql(server.url("postgres"), `drop database ${name} with (force)`)
+      const found = yield* eventually(asleep.get(key))
+      assert.strictEqual(Option.getOrThrow(found).version, 1)
+      yield* asleep.commit(step(1, 2))
+    })
   )
 
-  it.effect("a cell does not start to move if a requirement is not met, and the error explains what to do", () =>
+  it.effect("a move does not start if a requirement is unmet, and explains what to do", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url } = movable

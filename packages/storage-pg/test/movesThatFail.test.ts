@@ -45,7 +45,7 @@ const loseCopy = Effect.fnUntraced(function* ({ new_url, old_url }: MovableCell)
 })
 
 layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("failed moves", (it) => {
-  it.effect("a move stops if its replication slot was dropped, and can be started again", () =>
+  it.effect("a move stops if its replication slot was dropped, and can be restarted", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -66,35 +66,33 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("f
     })
   )
 
-  it.effect(
-    "a move reports immediately that the source server has invalidated its slot, and can be started again",
-    () =>
-      Effect.gen(function* () {
-        const { cells, new_url, old_url } = yield* movableCell
-        const host = yield* openCells(cells)
-        const onProgress = ({ step: last }: PgCells.MoveProgress) =>
-          Effect.gen(function* () {
-            if (last !== "subscribed") return
-            const name = yield* subscriptionIn(new_url)
-            yield* sql(new_url, `alter subscription ${name} disable`)
-            yield* sql(old_url, "alter system set max_slot_wal_keep_size = 0", "select pg_reload_conf()")
-            yield* host.commit(step(1, 1)).pipe(Effect.orDie)
-            // The WAL begins a new file, and a checkpoint invalidates slots that retain older ones.
-            yield* eventually(
-              Effect.gen(function* () {
-                const found = `select wal_status from pg_replication_slots where slot_name = '${name}'`
-                const [slot] = yield* sql(old_url, "select pg_switch_wal()", "checkpoint", found)
-                assert.strictEqual(slot?.wal_status, "lost")
-              })
-            )
-          })
-        const { message } = yield* reasonOf(PgCells.move(cells, "home", { onProgress }))
-        assert.match(message, /max_slot_wal_keep_size.*--undo/)
-        yield* sql(old_url, "alter system reset max_slot_wal_keep_size", "select pg_reload_conf()")
-        assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
-        assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
-        yield* host.commit(step(1, 2))
-      })
+  it.effect("a move reports immediately that its slot was invalidated, and can be restarted", () =>
+    Effect.gen(function* () {
+      const { cells, new_url, old_url } = yield* movableCell
+      const host = yield* openCells(cells)
+      const onProgress = ({ step: last }: PgCells.MoveProgress) =>
+        Effect.gen(function* () {
+          if (last !== "subscribed") return
+          const name = yield* subscriptionIn(new_url)
+          yield* sql(new_url, `alter subscription ${name} disable`)
+          yield* sql(old_url, "alter system set max_slot_wal_keep_size = 0", "select pg_reload_conf()")
+          yield* host.commit(step(1, 1)).pipe(Effect.orDie)
+          // The WAL begins a new file, and a checkpoint invalidates slots that retain older ones.
+          yield* eventually(
+            Effect.gen(function* () {
+              const found = `select wal_status from pg_replication_slots where slot_name = '${name}'`
+              const [slot] = yield* sql(old_url, "select pg_switch_wal()", "checkpoint", found)
+              assert.strictEqual(slot?.wal_status, "lost")
+            })
+          )
+        })
+      const { message } = yield* reasonOf(PgCells.move(cells, "home", { onProgress }))
+      assert.match(message, /max_slot_wal_keep_size.*--undo/)
+      yield* sql(old_url, "alter system reset max_slot_wal_keep_size", "select pg_reload_conf()")
+      assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
+      assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")
+      yield* host.commit(step(1, 2))
+    })
   )
 
   it.effect("a move copies the cell again after its subscription was dropped", () =>
@@ -114,7 +112,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("f
     })
   )
 
-  it.effect("a move copies everything again if the target server has lost a copied table in a crash", () =>
+  it.effect("a move copies everything again if the target has lost a copied table in a crash", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -135,7 +133,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("f
     })
   )
 
-  it.effect("a move can be resumed or undone after the target server has lost a copied table", () =>
+  it.effect("a move can be resumed or undone after the target has lost a copied table", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -221,7 +219,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("f
   )
 
   it.effect.each(["copying", "following"] as const)(
-    'a move can be undone after the target server was lost in the step "%s"',
+    'a move can be undone if the target server was lost in the step "%s"',
     (last) =>
       Effect.gen(function* () {
         const { cells, new_url, old_url } = yield* movableCell

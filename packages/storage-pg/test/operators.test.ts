@@ -41,7 +41,7 @@ const withRequests = Effect.gen(function* () {
 })
 
 describe("operators on PostgreSQL", () => {
-  it.live("find the requests of all organizations, newest first", () =>
+  it.live("list the requests of all organizations, newest first", () =>
     Effect.gen(function* () {
       const { desk, started } = yield* withRequests
       const found: Array<string> = []
@@ -58,7 +58,7 @@ describe("operators on PostgreSQL", () => {
     })
   )
 
-  it.live("read the audit log of one organization, or of one request", () =>
+  it.live("read the audit log of one organization or of one request", () =>
     Effect.gen(function* () {
       const { desk, one, started } = yield* withRequests
       yield* Effect.promise(async () => {
@@ -76,7 +76,7 @@ describe("operators on PostgreSQL", () => {
     })
   )
 
-  it.live("see how long due work waits", () =>
+  it.live("see how long due work has waited", () =>
     Effect.gen(function* () {
       const { desk } = yield* withRequests
       const { waits_ms } = yield* Effect.promise(() => desk.get_work())

@@ -49,7 +49,7 @@ describe("a move", () => {
   }
   const to = { version: 180_000, is_standby: false, workers: 4, has_schema: false }
 
-  it("can start between servers that are ready", () => assert.deepStrictEqual(unmet({ old, new: to }), []))
+  it("can start between servers that meet all requirements", () => assert.deepStrictEqual(unmet({ old, new: to }), []))
 
   it.each([
     ["older than PostgreSQL 14", { ...old, version: 130_020 }, to],
@@ -62,7 +62,7 @@ describe("a move", () => {
     ["older than PostgreSQL 14", old, { ...to, version: 130_000 }],
     ["max_logical_replication_workers", old, { ...to, workers: 0 }],
     ["has a schema with the cell's schema name", old, { ...to, has_schema: true }]
-  ] as const)("cannot start if a requirement is not met, and explains why: %s", (words, old, to) => {
+  ] as const)("cannot start if a requirement is unmet; the reason contains: %s", (words, old, to) => {
     const found = unmet({ old, new: to })
     assert.lengthOf(found, 1)
     assert.include(found[0], words)

@@ -9,7 +9,7 @@ const note = (state: string) =>
   `insert into quotewire.place (state, epoch) values ('${state}', 1) on conflict (only_one) do update set state = excluded.state`
 
 layer(storage)("moved schemas", (it) => {
-  it.effect("a storage backend without cells opens a moved schema only in the database where it has arrived", () =>
+  it.effect("a storage backend without cells opens a schema only in the database that serves it", () =>
     Effect.gen(function* () {
       const { options, url } = yield* Database
       yield* Effect.promise(() => statements(url, ...statementsOf("place_table.sql")))

@@ -33,7 +33,7 @@ const carriersInTurn = (count: number) => {
 }
 
 describe("a quote request on PostgreSQL, with three carriers that answer one after another", () => {
-  it.live("takes at most 65 statements from the start call to the last quote, 16 of them commits", () =>
+  it.live("takes at most 65 statements from the start call to the last quote, including 16 commits", () =>
     Effect.gen(function* () {
       const { url, wire } = yield* wireTo((yield* scopedDatabase).url)
       const { carriers, forget, tell } = carriersInTurn(3)

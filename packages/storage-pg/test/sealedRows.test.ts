@@ -20,11 +20,11 @@ const rotationOn = <E>(storage: Layer.Layer<Storage.Storage, E>) =>
   })
 
 describe("a seal key rotation", () => {
-  it.effect("in PostgreSQL changes nothing that callers see, and allows removing the older key", () =>
+  it.effect("changes nothing for callers in PostgreSQL, and then allows removing the older key", () =>
     Effect.flatMap(scopedDatabase, ({ options }) => rotationOn(PgStorage.layer(options)))
   )
 
-  it.effect("in four cells changes nothing that callers see, and allows removing the older key", () =>
+  it.effect("changes nothing for callers in four cells, and then allows removing the older key", () =>
     rotationOn(Layer.effect(Storage.Storage, Effect.flatMap(fourInMemory, join)))
   )
 })

@@ -44,7 +44,7 @@ const outcomes = (storage: Port) => {
 
 describe("a host whose database stops responding", () => {
   it.effect(
-    "responds to every call within its time limit, and continues with new connections when the database responds",
+    "responds to every call in time, and reconnects once the database responds",
     () =>
       Effect.gen(function* () {
         const { wire, storage } = yield* behindWire

@@ -12,7 +12,7 @@ const assignedElements = (sql: string): ReadonlyArray<string> => {
 }
 
 describe("the SQL that the package ships", () => {
-  it("never assigns an array element in an update, which crashes a Citus server", () => {
+  it("never assigns an array element in an update, which would crash a Citus server", () => {
     const files = sources("packages/storage-pg/src/sql", ".sql")
     assert.isAbove(files.length, 10)
     assert.deepStrictEqual(
@@ -21,7 +21,7 @@ describe("the SQL that the package ships", () => {
     )
   })
 
-  it("is checked by a search that finds such an assignment", () => {
+  it("is checked by a pattern that finds assigned array elements", () => {
     assert.deepStrictEqual(
       assignedElements("update t set a = b.a, v = vs[ws[i]], c = 1\nfrom unnest(x) w (i) where t.id = ids[i];"),
       ["v = vs[ws[i]]"]

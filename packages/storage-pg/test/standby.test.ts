@@ -65,7 +65,7 @@ describe("a host whose synchronous standby stalls", () => {
   )
 
   it.effect(
-    "keeps at most one waiting write per connection, can still read, and writes again when the standby is back",
+    "limits waiting writes to one per connection, still reads, and recovers with the standby",
     () =>
       inRealTime(
         Effect.gen(function* () {

@@ -7,7 +7,7 @@ import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { wireTo } from "./support/Wire.ts"
 
 describe("a start call on PostgreSQL", () => {
-  it.live("takes at most three statements: the change, the hint for other hosts, and the counts for the limits", () =>
+  it.live("takes at most three statements: the change, the hint to other hosts, and the usage counts", () =>
     Effect.gen(function* () {
       const { url, wire } = yield* wireTo((yield* scopedDatabase).url)
       const storage = PgStorage.layer({ url: Redacted.make(url) })

@@ -90,7 +90,7 @@ layer(storage)("constraints", (it) => {
 
 layer(storage)("violated invariants", (it) => {
   it.effect(
-    "a change that violates an invariant is a defect that names the table and the constraint",
+    "a change that violates an invariant is a defect that names the table and constraint",
     () => namesItsConstraint
   )
 })
@@ -106,7 +106,7 @@ layer(storage)("record indexes", (it) => {
     ["record_age", `select ${where} and created_at < $3::bigint order by created_at, id limit 100`]
   ] as const
 
-  it.effect("an empty record table is read by an index on its key, or by an index on age for an erasure", () =>
+  it.effect("empty record tables are read by an index on the key, or on age for an erasure", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const plans = yield* Effect.forEach(queries, ([, query]) =>
@@ -145,7 +145,7 @@ layer(storage)("subject indexes", (it) => {
     ]
   ] as const
 
-  it.effect("empty tables are searched by an index on either of their rows' subjects", () =>
+  it.effect("empty tables are searched by an index on either subject of their rows", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       for (const [indexes, sql, types, values] of queries) {
@@ -175,7 +175,7 @@ layer(storage)("job counts", (it) => {
     "analyze quotewire.workspace, quotewire.job, quotewire.lane"
   ]
 
-  it.effect("filled tables are read by an index to count due jobs, and only up to the limit", () =>
+  it.effect("counting due jobs in full tables uses an index, and stops at the limit", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const plan = yield* Effect.promise(() =>
@@ -209,7 +209,7 @@ layer(storage)("job counts", (it) => {
 })
 
 layer(storage)("query plans", (it) => {
-  it.effect("the functions that hosts call disable plans without an index, and are planned once", () =>
+  it.effect("the functions that hosts call use only plans with indexes, and are planned once", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const rows = yield* Effect.promise(() =>

@@ -113,7 +113,7 @@ const cases = (files: string) => {
 }
 
 describe("a connection to PostgreSQL", () => {
-  it.live("is encrypted as the address requires, or fails with one sentence if that is impossible", () =>
+  it.live("is encrypted as the address requires, or fails with one sentence", () =>
     Effect.gen(function* () {
       const files = yield* folder
       const server = yield* encryptedServer

@@ -41,7 +41,7 @@ const printed = async (running: ReturnType<typeof launch>, pattern: RegExp): Pro
 }
 
 describe("a new project", () => {
-  it(`type-checks, in a sample of all choices (QUOTEWIRE_TEST_SEED=${seed})`, () => {
+  it(`type-checks for a sample of all choices (QUOTEWIRE_TEST_SEED=${seed})`, () => {
     const sample = sampleOf(seed, 8)
     assert.strictEqual(typeErrors(sample), "", sample.map(nameOf).join(", "))
   })

@@ -33,7 +33,7 @@ describe("a new project", () => {
     }
   })
 
-  it("imports only its own files and packages that it depends on at exact versions", () => {
+  it("imports only its own files and packages that it pins to exact versions", () => {
     for (const { files, name } of projects) {
       const paths = new Set(files.map(({ path }) => path))
       const { dependencies, devDependencies } = JSON.parse(textOf(files, "package.json"))
@@ -84,7 +84,7 @@ describe("a new project", () => {
     }
   })
 
-  it("has no leftover template markers, no secrets, and a README of at most one page", () => {
+  it("has no template markers and no secrets, and its README fits one page", () => {
     for (const { files, name } of projects) {
       for (const { path, text } of files) {
         assert.notMatch(text, /\{\{|(?:\/\/|#|<!--)\?/, `${name}: ${path}`)
@@ -146,7 +146,7 @@ describe("a new project", () => {
 })
 
 describe("the dependencies of new projects", () => {
-  it("have the versions that this repository is tested with", () => {
+  it("match the versions that this repository is tested with", () => {
     const next = manifest("test/frameworks/next").dependencies ?? {}
     const nest = manifest("test/frameworks").devDependencies ?? {}
     const { typescript: older, ...nestWithout } = nest
@@ -157,7 +157,7 @@ describe("the dependencies of new projects", () => {
 })
 
 describe("a template", () => {
-  it("is either an example from this repository or a separate file, and contains nothing specific to this repository", () => {
+  it("equals an example or is a separate file, and has no paths into this repository", () => {
     for (const template of templates) {
       const text = templateOf(template)
       assert.notMatch(text, /\$schema": "\.\.|\.\.\/packages\//, template)

@@ -19,7 +19,7 @@ duration_seconds_count ${all}
 const gauge = (name: string, value: number | string) => `# TYPE ${name} gauge\n${name} ${value}\n`
 
 describe("merged metrics", () => {
-  it("from one process are unchanged", () => {
+  it("stay unchanged if they come from one process", () => {
     const text =
       requests(3) + histogram(1, 2, 0.25) + gauge("limit", "+Inf") + gauge("least", "-Inf") + gauge("none", "NaN")
     assert.strictEqual(merged(text), text)
@@ -52,7 +52,7 @@ describe("merged metrics", () => {
     assert.strictEqual(merged(one, one), "# TYPE waits summary\nwaits_sum 4\nwaits_count 2\n")
   })
 
-  it("keep the totals of a process that has exited, but not its gauges", () => {
+  it("keep the totals of an exited process, but not its gauges", () => {
     const families = MergedMetrics.read(requests(3) + gauge("jobs_running", 2) + histogram(1, 2, 0.25))
     assert.strictEqual(MergedMetrics.write(MergedMetrics.totals(families)), requests(3) + histogram(1, 2, 0.25))
   })

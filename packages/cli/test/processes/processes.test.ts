@@ -87,7 +87,7 @@ const connecting = (baseUrl: string, isOver: () => boolean) =>
   })
 
 describe("quotewire serve --processes", () => {
-  it.live("restarts on SIGHUP without failing a request, adds up request counts, and replaces a killed process", () =>
+  it.live("restarts on SIGHUP without failing a request, adds up counts, and replaces a killed process", () =>
     Effect.gen(function* () {
       const env = yield* database(emptyDatabase)
       const { base_url, child, ended, logged, metric, output } = yield* serving(env, "--migrate")
@@ -121,7 +121,7 @@ describe("quotewire serve --processes", () => {
     })
   )
 
-  it.live("stops without resetting a connection: each request gets a response or is refused", () =>
+  it.live("stops without resetting a connection: each request gets a response or a refusal", () =>
     Effect.gen(function* () {
       const env = yield* database(emptyDatabase)
       for (let stops = 0; stops < 3; stops++) {
@@ -154,16 +154,18 @@ describe("quotewire serve --processes", () => {
     })
   )
 
-  it.effect.each(["0", "65", "two", "-1", "1.5"])("refuses %o processes, and says how many are allowed", (processes) =>
-    Effect.gen(function* () {
-      const QUOTEWIRE_DATABASE_URL = "postgres://quotewire@127.0.0.1:1/none"
-      const QUOTEWIRE_SEAL_KEYS = randomBytes(32).toString("base64")
-      const { err, how } = yield* runInProcess(["serve", "--processes", processes], {
-        QUOTEWIRE_DATABASE_URL,
-        QUOTEWIRE_SEAL_KEYS
+  it.effect.each(["0", "65", "two", "-1", "1.5"])(
+    "refuses to run %o processes, and states how many are allowed",
+    (processes) =>
+      Effect.gen(function* () {
+        const QUOTEWIRE_DATABASE_URL = "postgres://quotewire@127.0.0.1:1/none"
+        const QUOTEWIRE_SEAL_KEYS = randomBytes(32).toString("base64")
+        const { err, how } = yield* runInProcess(["serve", "--processes", processes], {
+          QUOTEWIRE_DATABASE_URL,
+          QUOTEWIRE_SEAL_KEYS
+        })
+        assert.strictEqual(how, "wrong usage")
+        assert.match(err, /^--processes \(or QUOTEWIRE_PROCESSES\) must be a whole number from 1 to 64, or auto/)
       })
-      assert.strictEqual(how, "wrong usage")
-      assert.match(err, /^--processes \(or QUOTEWIRE_PROCESSES\) must be a whole number from 1 to 64, or auto/)
-    })
   )
 })

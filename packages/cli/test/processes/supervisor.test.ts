@@ -91,7 +91,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("fails with the message of a process that cannot start", () =>
+  it.effect("fails with the error message of a process that cannot start", () =>
     Effect.gen(function* () {
       const { close, events, nth, start } = yield* supervised(2, { isReady: (n) => n === 1 })
       const starting = yield* Effect.forkChild(start)
@@ -104,7 +104,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("reports how a process exited before it was ready", () =>
+  it.effect("reports how a process exited if it was never ready", () =>
     Effect.gen(function* () {
       const { nth, start } = yield* supervised(1, { isReady: () => false })
       const starting = yield* Effect.forkChild(start)
@@ -115,7 +115,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("replaces an exited process, and waits longer each time until a process keeps running", () =>
+  it.effect("replaces an exited process after growing pauses until a process keeps running", () =>
     Effect.gen(function* () {
       const { events, keep, nth, start } = yield* supervised(2)
       yield* start
@@ -141,7 +141,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("measures process uptime independently of changes to the wall clock", () =>
+  it.effect("measures process uptime even if the wall clock changes", () =>
     Effect.gen(function* () {
       let aheadMs = 0
       const clock = yield* Clock.Clock
@@ -165,7 +165,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("exits if every process exits again and again", () =>
+  it.effect("exits if every process keeps exiting", () =>
     Effect.gen(function* () {
       const { keep, nth, start } = yield* supervised(2, { isReady: (n) => n <= 2 })
       yield* start
@@ -191,7 +191,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("restarts one process after another: the new process listens before the old one drains", () =>
+  it.effect("restarts one process at a time: the replacement listens before the old process drains", () =>
     Effect.gen(function* () {
       const { events, keep, nth, restart, start } = yield* supervised(2, { isReady: (n) => n !== 3 })
       yield* start
@@ -223,7 +223,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("replaces a process once, even if it exits while being restarted", () =>
+  it.effect("replaces a process only once, even if the process exits during a restart", () =>
     Effect.gen(function* () {
       const { events, keep, nth, restart, start } = yield* supervised(1, { isReady: (n) => n === 1 })
       yield* start

@@ -7,7 +7,7 @@ import { runInProcess, startInProcess } from "../support/inProcess.ts"
 import { host, hostWith, receiver, server, unknownKey } from "../support/servedHost.ts"
 
 describe("quotewire trigger", () => {
-  it.live("plays a scenario with its line's example, and moves the clock until the scenario ends", () =>
+  it.live("plays a scenario with an example, and moves the clock until the scenario ends", () =>
     Effect.gen(function* () {
       const { client, env } = yield* host
       const played = yield* runInProcess(["trigger", "price_update", "--line", "renters", "--advance", "1h"], env)
@@ -53,7 +53,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("starts a new request each time, prints the request as JSON, and accepts your own facts", () =>
+  it.live("starts a new request each time, prints it as JSON, and accepts your own facts", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const file = `${yield* temporaryFolder}/facts.json`
@@ -90,7 +90,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("lists the scenarios of a custom line, and starts one with the example from the configuration", () =>
+  it.live("lists a custom line's scenarios, and plays one with the configuration's example", () =>
     Effect.gen(function* () {
       const { env } = yield* hostWith(own)
       const folder = yield* temporaryFolder
@@ -117,7 +117,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("shows a scenario's refusal of the first call", () =>
+  it.live("shows the refusal if a scenario refuses the first call", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const away = yield* runInProcess(["trigger", "service_unavailable"], env)
@@ -139,7 +139,7 @@ describe("quotewire trigger", () => {
     ["a missing scenario", [], "Name a scenario, or print all of them with --list."],
     ["a time without a unit", ["slow_quotes", "--advance", "60"], "--advance must be a time such as 90s, 10m, 1h or 2d"]
   ]
-  it.live.each(wrong)("explains in one sentence what is wrong: %s", ([, args, message]) =>
+  it.live.each(wrong)("explains a usage error in one sentence: %s", ([, args, message]) =>
     Effect.gen(function* () {
       const { env } = yield* host
       const ended = yield* runInProcess(["trigger", ...args], env)
@@ -148,7 +148,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("refuses a live key before making any call", () =>
+  it.live("refuses a live key before it makes any call", () =>
     Effect.gen(function* () {
       const env = { QUOTEWIRE_API_KEY: unknownKey("live"), QUOTEWIRE_BASE_URL: "http://127.0.0.1:1" }
       const ended = yield* runInProcess(["trigger", "quotes_ready"], env)
@@ -162,7 +162,7 @@ describe("quotewire trigger", () => {
 })
 
 describe("quotewire events", () => {
-  it.live("lists events, one per line, and follows new events", () =>
+  it.live("lists events, one per line, and follows new ones", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const { id: first } = yield* startOne
@@ -241,7 +241,7 @@ describe("quotewire quotes", () => {
 })
 
 describe("quotewire requests", () => {
-  it.live("follows the request log without its own calls, and shows one call by its id", () =>
+  it.live("follows the request log without its own calls, and shows one call by ID", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const { id } = yield* startOne
@@ -256,7 +256,7 @@ describe("quotewire requests", () => {
     })
   )
 
-  it.live("omits the feed reads that quotewire listen makes, and shows other programs' feed reads", () =>
+  it.live("omits the feed reads of quotewire listen, but shows those of other programs", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       const { url } = yield* receiver(200)
@@ -270,7 +270,7 @@ describe("quotewire requests", () => {
     })
   )
 
-  it.live("names the settings that each kind of id requires", () =>
+  it.live("names the settings that each kind of ID requires", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const stored = yield* runInProcess(["requests", "show", `qreq_${"0".repeat(26)}`], env)
@@ -322,7 +322,7 @@ describe("a command whose host does not respond", () => {
 })
 
 describe("quotewire quotes list and requests list", () => {
-  it.live("print newest first, apply the filters, and print one JSON line per item with --json", () =>
+  it.live("print newest first, apply the filters, and print JSON lines with --json", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const play = (line: string) =>

@@ -63,7 +63,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("reports once that no receiver is running, keeps running, and delivers once a receiver starts", () =>
+  it.live("reports once that no receiver is running, and delivers as soon as one starts", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const gone = yield* receiver(204)
@@ -95,7 +95,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("forwards the requested types from the oldest event onward, and says at the end where to resume", () =>
+  it.live("forwards the requested types from the oldest event, and prints where to resume", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       const { id } = yield* startOne
@@ -120,7 +120,7 @@ describe("quotewire listen", () => {
     ["a misspelled type", [...to, "--types", "quote.create"], /the closest is quote\.created\./],
     ["a misspelled flag", [...to, "--forward-too", "x"], /^There is no such flag; the closest is --forward-to\./]
   ]
-  it.live.each(wrong)("explains in one sentence what is wrong: %s", ([, args, message]) =>
+  it.live.each(wrong)("explains a usage error in one sentence: %s", ([, args, message]) =>
     Effect.gen(function* () {
       const ended = yield* runInProcess(["listen", ...args], { QUOTEWIRE_API_KEY: unknownKey("sandbox") })
       assert.deepStrictEqual([ended.how, ended.out], ["wrong usage", ""])

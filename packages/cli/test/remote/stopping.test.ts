@@ -43,7 +43,7 @@ describe("a command that prints until it is stopped", () => {
 })
 
 describe("quotewire completions", () => {
-  it.live("prints a shell script that knows commands and flags", () =>
+  it.live("prints a shell script that contains the commands and flags", () =>
     Effect.gen(function* () {
       const { out } = yield* runInProcess(["--completions", "bash"], {})
       // Requests the completions of `quotewire li` and `quotewire listen --forw`, as a shell does.

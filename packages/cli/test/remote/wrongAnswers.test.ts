@@ -40,7 +40,7 @@ const quote: AnswerOf<"get_quote"> = {
 const pounds = { amount_minor: 100, currency: "GBP" }
 const withPrice = (price: object) => ({ ...quote, price: { ...quote.price, ...price } })
 
-describe("a host whose response differs from the documentation", () => {
+describe("a host response that differs from the documentation", () => {
   const qreq = `qreq_${digits}`
   const receiver = ["--forward-to", "http://127.0.0.1:1/"]
   const events = "events: Must be a list"
@@ -84,7 +84,7 @@ describe("a host whose response differs from the documentation", () => {
       "duration_ms: Must be a"
     ],
     ["trigger", ["trigger", "--list"], { scenarios: [{ name: "secret" }] }, "scenarios.0.description: This field"]
-  ])("is reported with the wrong field and no other part of the response: %s", ([, args, answer, wrong]) =>
+  ])("is reported by its wrong field, without the rest of the response: %s", ([, args, answer, wrong]) =>
     Effect.gen(function* () {
       const { address, env } = yield* answering(answer)
       const { err, how, out } = yield* runInProcess(args, env)
@@ -95,7 +95,7 @@ describe("a host whose response differs from the documentation", () => {
     })
   )
 
-  it.live("is distinguished from a newer host, whose unknown types, resources and fields are shown", () =>
+  it.live("is accepted if it has unknown types, resources or fields, as from a newer host", () =>
     Effect.gen(function* () {
       const newer = {
         ...event,
@@ -110,7 +110,7 @@ describe("a host whose response differs from the documentation", () => {
     })
   )
 
-  it.live("is distinguished from a host that offers more next actions", () =>
+  it.live("is accepted if it offers additional next actions", () =>
     Effect.gen(function* () {
       const newer = { ...quote, next_actions: [{ type: "sign", documents: [{ url: "https://carrier.example" }] }] }
       const { env } = yield* answering(newer)

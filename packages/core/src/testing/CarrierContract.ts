@@ -105,8 +105,7 @@ export const replay = (
 }
 
 /**
- * The connection values for a replay: those that you passed, otherwise those that were recorded, and otherwise
- * stand-ins.
+ * The connection values for a replay: the values that you passed, otherwise the recorded values, otherwise stand-ins.
  */
 const connectionOf = (
   { connection: declared = {} }: CarrierAdapter,
@@ -186,7 +185,7 @@ const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
     yield* broken("ask returned, but then sent another request. Stop all work when ask is aborted.")
 })
 
-/** How long the contract watches for further requests after an ask has ended, in milliseconds. */
+/** How long the contract watches for more requests after an ask has ended, in milliseconds. */
 const afterEndMs = 10_000
 
 const inTrouble = (subject: Subject.Subject, { transport }: TransportTrouble) =>
@@ -205,7 +204,7 @@ const answersTrouble = (subject: Subject.Subject) =>
       yield* expectRead(`${ruleName} returned an invalid reply.`, Subject.read(subject, reply))
     }),
     { concurrency: "unbounded", discard: true }
-    // The contract itself caused these failures, so they need not be logged.
+    // The contract causes these failures on purpose, so they need not be logged.
   ).pipe(Effect.provideService(References.CurrentLoggers, new Set()), passing)
 
 const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {

@@ -28,7 +28,7 @@ const Body = Schema.NullOr(
 )
 type Body = typeof Body.Type
 
-/** A request and its answer, without secrets and redacted values. */
+/** A request and its answer, without secrets or redacted values. */
 export const Exchange = Schema.Struct({
   method: Schema.String,
   host: Schema.String,

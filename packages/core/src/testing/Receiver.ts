@@ -39,7 +39,7 @@ export const succeed: Respond = answer(204)
 /** Responds with a status such as 503, and optionally with headers such as `retry-after`. */
 export const fail = (status: number, headers?: Readonly<Record<string, string>>): Respond =>
   answer(status, headers, "no")
-/** Responds with a redirect, which counts as a failure. */
+/** Responds with a redirect, which is a failure. */
 export const redirect = (location: string, status = 307): Respond => answer(status, { location })
 /** Accepts the request, but never answers it. */
 export const hang: Respond = { does: "hang" }
@@ -124,7 +124,7 @@ export interface Receiver {
   readonly trust: (...secrets: ReadonlyArray<string>) => void
   /** Replaces the script. */
   readonly play: (script: Script) => void
-  /** All deliveries so far, in order of arrival. */
+  /** All deliveries that have arrived, in order of arrival. */
   readonly arrivals: () => ReadonlyArray<Arrival>
   /** The IDs of genuine events, in the order of their first arrival. */
   readonly ids: () => ReadonlyArray<string>

@@ -267,7 +267,7 @@ const take = (run: ModelRun, step: Step): Effect.Effect<unknown, unknown> => {
   }
 }
 
-/** Makes the reads of all pages and versions of a kind. */
+/** Makes the effects that read all pages and versions of a kind. */
 const readsOf = (run: ModelRun, workspace: number, kind: string) => {
   const query = { workspace_id: Sample.workspace(workspace), kind, after: null, limit: 2 }
   const gets = [1, 2, 3, 4, 5].flatMap((place) =>

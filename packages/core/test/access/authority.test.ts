@@ -169,7 +169,7 @@ describe("access control", () => {
   for (const as of ["widget", "platform"] as const) {
     for (const environment of ["sandbox", "live"] as const) {
       testInWorld(
-        `lets a ${as} key (${environment}) start a request and read it with its handle; other requests are not found`,
+        `lets a ${as} key start a request and read only that request, with its handle (${environment})`,
         Effect.gen(function* () {
           assert.deepStrictEqual(
             yield* rowOf({ as, environment }, yield* another),
@@ -213,7 +213,7 @@ describe("access control", () => {
 
   for (const environment of ["sandbox", "live"] as const) {
     testInWorld(
-      `hides everything from a server key of another organization (${environment})`,
+      `hides an organization's data from another organization's server key (${environment})`,
       Effect.gen(function* () {
         const options = { key: (yield* stranger)[environment] }
         const row = yield* rowOf(options, yield* another)
@@ -237,7 +237,7 @@ const handleOf = (started: { readonly read_handle?: string }): string => started
 describe("a read handle", () => {
   for (const as of ["platform", "widget"] as const) {
     testInWorld(
-      `for a ${as} key opens only its own request, to read it and its quotes and to cancel it`,
+      `lets a ${as} key read its own request and quotes and cancel the request, and nothing else`,
       Effect.gen(function* () {
         const first = yield* start({ scenario: "waits_in_queue" }, { as })
         const second = yield* start({}, { as })
@@ -297,7 +297,7 @@ describe("a read handle", () => {
   )
 
   testInWorld(
-    "appears only in the response to its start, and is not valid in another workspace",
+    "appears only in the start call's response, and is not valid in another workspace",
     Effect.gen(function* () {
       const as = "platform"
       const started = yield* start({}, { as })

@@ -21,61 +21,58 @@ const requestId = RequestId.make("req_01m7zcgg2vadcqrfttazsvk3av")
 /** A well-formed key that does not exist. */
 const guessed = (nth: number): string => write("sandbox", "server", new Uint8Array(randomBytes).fill(nth))
 
-describe("the rate limit", () => {
-  testInWorld(
-    "for refused keys protects storage: any call from an address over the limit is refused without a lookup",
-    () => {
-      let lookUps = 0
-      return {
-        ...standard,
-        around: (storage) => ({
-          ...storage,
-          get: (key) => {
-            if (key.kind === "api_key") lookUps++
-            return storage.get(key)
-          }
-        }),
-        body: Effect.gen(function* () {
-          let guesses = 0
-          const guess = () => ({
-            ...{ key: guessed(++guesses), read_handle: null },
-            ...{ address: "127.0.0.1", keyless: false }
+describe("rate limits", () => {
+  testInWorld("refuse calls from an address with too many invalid keys, without looking up the keys", () => {
+    let lookUps = 0
+    return {
+      ...standard,
+      around: (storage) => ({
+        ...storage,
+        get: (key) => {
+          if (key.kind === "api_key") lookUps++
+          return storage.get(key)
+        }
+      }),
+      body: Effect.gen(function* () {
+        let guesses = 0
+        const guess = () => ({
+          ...{ key: guessed(++guesses), read_handle: null },
+          ...{ address: "127.0.0.1", keyless: false }
+        })
+        const misses = Effect.suspend(() =>
+          Pipeline.refuseUnrouted({ request_id: requestId, credentials: guess(), transport: unknownPath })
+        )
+        const notes = Effect.suspend(() =>
+          Pipeline.logUnrouted({
+            request_id: requestId,
+            credentials: guess(),
+            transport: { ...unknownPath, status: 405 },
+            error_code: null
           })
-          const misses = Effect.suspend(() =>
-            Pipeline.refuseUnrouted({ request_id: requestId, credentials: guess(), transport: unknownPath })
-          )
-          const notes = Effect.suspend(() =>
-            Pipeline.logUnrouted({
-              request_id: requestId,
-              credentials: guess(),
-              transport: { ...unknownPath, status: 405 },
-              error_code: null
-            })
-          )
-          // Each guess within the limit is looked up.
-          for (let nth = 0; nth < 30; nth++) {
-            assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
-            yield* notes
-          }
-          assert.strictEqual(lookUps, 60)
-          // Beyond the limit, no kind of call looks a key up.
-          assert.strictEqual((yield* refusal(list({}, { key: guess().key })))._tag, "rate_limited")
-          const identified = yield* Effect.flip(Pipeline.identify({ request_id: requestId, credentials: guess() }))
-          assert.strictEqual(identified._tag, "rate_limited")
+        )
+        // Each guess within the limit is looked up.
+        for (let nth = 0; nth < 30; nth++) {
           assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
           yield* notes
-          assert.strictEqual(lookUps, 60)
-          // After a minute, guesses are looked up again.
-          yield* pass(60_000)
-          yield* Effect.flip(misses)
-          assert.strictEqual(lookUps, 61)
-        })
-      }
+        }
+        assert.strictEqual(lookUps, 60)
+        // Beyond the limit, no kind of call looks a key up.
+        assert.strictEqual((yield* refusal(list({}, { key: guess().key })))._tag, "rate_limited")
+        const identified = yield* Effect.flip(Pipeline.identify({ request_id: requestId, credentials: guess() }))
+        assert.strictEqual(identified._tag, "rate_limited")
+        assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
+        yield* notes
+        assert.strictEqual(lookUps, 60)
+        // After a minute, guesses are looked up again.
+        yield* pass(60_000)
+        yield* Effect.flip(misses)
+        assert.strictEqual(lookUps, 61)
+      })
     }
-  )
+  })
 
   testInWorld(
-    "for a key also counts requests that match no operation, and the request log shows those that were refused",
+    "count a key's requests that match no operation, and the request log shows the refused ones",
     Effect.gen(function* () {
       const { keys, call } = yield* World
       const credentials = { key: keys.live.server, read_handle: null, address: "127.0.0.1", keyless: false }

@@ -45,7 +45,7 @@ describe("an API key", () => {
     }
   })
 
-  it("has unbiased characters, and is never generated from too few random bytes", () => {
+  it("consists of unbiased characters, and is never generated from too few random bytes", () => {
     assert.throws(() => write("live", "server", new Uint8Array(randomBytes).fill(255)), RangeError)
     const counts = new Map<string, number>()
     for (let seed = 0; seed < 256; seed++) {

@@ -34,7 +34,7 @@ const exhaust = <A, R>(call: Effect.Effect<A, ApiError, R>, atMost = 10_000) =>
   })
 
 describe("a host's limits", () => {
-  it("match the contract, except those that a setting changes", () => {
+  it("equal the contract's limits, except where a setting changes them", () => {
     const setting = {
       keys: { live: { start: { per_minute: 600, per_day: null } }, sandbox: { read: { per_day: 7 } } },
       keyless: { start: { per_minute: 1 } },
@@ -120,7 +120,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "also limits a sandbox per day, with a Retry-After until the next day",
+    "limits a sandbox per day, too, with a Retry-After until the next day",
     Effect.gen(function* () {
       // Eleven hours and 59 minutes before the day ends.
       yield* pass(60_000)
@@ -139,7 +139,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "names the daily limit if both the minute's and the day's limits are reached",
+    "names the daily limit if both the per-minute and the daily limit are reached",
     Effect.gen(function* () {
       const { refused } = yield* exhaust(Effect.suspend(() => start()))
       assert.strictEqual(refused.retry_after_seconds, 12 * 3_600)
@@ -215,7 +215,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "counts refused keys per address, 60 a minute for all keys together, and still admits known valid keys",
+    "limits refused keys to 60 a minute per address, and still admits known valid keys",
     Effect.gen(function* () {
       yield* list()
       const wrong = exhaust(Effect.catchTag(list({}, { key: "wrong" }), "authentication_failed", () => Effect.void))
@@ -236,7 +236,7 @@ describe("the rate limit", () => {
     standard
   )
 
-  testInWorld("counts callers without a key per address: 10 starts and 120 reads a minute", () => {
+  testInWorld("limits callers without a key to 10 starts and 120 reads a minute per address", () => {
     let made = 0
     return {
       ...standard,

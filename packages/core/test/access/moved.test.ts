@@ -129,7 +129,7 @@ const copyRows = Effect.fnUntraced(function* (from: WorkspaceId, to: WorkspaceId
 
 describe("rows copied from one organization into another's workspace", () => {
   testInWorld(
-    "reveal no quote, secret or response to that organization",
+    "reveal no quote, secret or response to the other organization",
     Effect.gen(function* () {
       const { call, organization } = yield* World
       const access = yield* Access

@@ -60,7 +60,7 @@ const webhooks = endpoints().layer
 
 describe("a partner link", () => {
   testInWorld(
-    "for a request reads that request and its events, and nothing else",
+    "can open one request and its events, and nothing else",
     Effect.gen(function* () {
       const { event, id, ofRequest, other, quote, subscription } = yield* shared
       const named = { quote, subscription, event, other: subscription }
@@ -76,7 +76,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "for a subscription reads its health, deliveries and attempts, and nothing else",
+    "can open one subscription's health, deliveries and attempts, and nothing else",
     Effect.gen(function* () {
       const { event, id, ofSubscription, quote, subscription } = yield* shared
       const { id: another } = yield* create({ url: "https://hooks.acme.dev/other" })
@@ -120,7 +120,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "allows reading the feed only if filtered by the link's request",
+    "opens the feed only with a filter for the link's request",
     Effect.gen(function* () {
       const { id, ofRequest } = yield* shared
       assert.strictEqual((yield* refusal(events({}, by(ofRequest))))._tag, "not_found")
@@ -221,7 +221,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "created by an operator works only for the named resource, in that operator's organizations",
+    "can be created by an operator, but only for a resource that the operator may share",
     Effect.gen(function* () {
       const { organization } = yield* World
       const { id } = yield* start()

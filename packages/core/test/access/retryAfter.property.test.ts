@@ -32,39 +32,34 @@ const step = fc.record({
 })
 
 describe("Retry-After", () => {
-  it.effect(
-    "is exact for any limits, costs and times: a call one second early is refused, and a call on time is accepted",
-    () =>
-      Effect.gen(function* () {
-        let refusals = 0
-        const check = ([limits, steps]: [
-          Limits,
-          ReadonlyArray<typeof step extends fc.Arbitrary<infer S> ? S : never>
-        ]) =>
-          Effect.scoped(
-            Effect.gen(function* () {
-              const { service } = yield* shared
-              const { spend } = yield* host(service, { limits })
-              for (const { cost, key, after_ms } of steps) {
-                yield* TestClock.adjust(after_ms)
-                const call = spend(cost, caller(key))
-                const first = yield* Effect.result(call)
-                if (first._tag === "Success") continue
-                refusals++
-                const seconds = first.failure.retry_after_seconds ?? 0
-                yield* TestClock.adjust((seconds - 1) * 1_000)
-                assert.isTrue(Exit.isFailure(yield* Effect.exit(call)), "it passes a second earlier")
-                yield* TestClock.adjust(1_000)
-                assert.isTrue(Exit.isSuccess(yield* Effect.exit(call)), "it does not pass then")
-              }
-            })
-          )
-        const samples = fc.sample(fc.tuple(limits, fc.array(step, { minLength: 5, maxLength: 25 })), {
-          numRuns: 150,
-          seed: 20_261_121
-        })
-        yield* Effect.forEach(samples, check, { discard: true })
-        assert.isAbove(refusals, 300)
+  it.effect("is exact: a call one second early is refused, and a call on time is accepted", () =>
+    Effect.gen(function* () {
+      let refusals = 0
+      const check = ([limits, steps]: [Limits, ReadonlyArray<typeof step extends fc.Arbitrary<infer S> ? S : never>]) =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const { service } = yield* shared
+            const { spend } = yield* host(service, { limits })
+            for (const { cost, key, after_ms } of steps) {
+              yield* TestClock.adjust(after_ms)
+              const call = spend(cost, caller(key))
+              const first = yield* Effect.result(call)
+              if (first._tag === "Success") continue
+              refusals++
+              const seconds = first.failure.retry_after_seconds ?? 0
+              yield* TestClock.adjust((seconds - 1) * 1_000)
+              assert.isTrue(Exit.isFailure(yield* Effect.exit(call)), "it passes a second earlier")
+              yield* TestClock.adjust(1_000)
+              assert.isTrue(Exit.isSuccess(yield* Effect.exit(call)), "it does not pass then")
+            }
+          })
+        )
+      const samples = fc.sample(fc.tuple(limits, fc.array(step, { minLength: 5, maxLength: 25 })), {
+        numRuns: 150,
+        seed: 20_261_121
       })
+      yield* Effect.forEach(samples, check, { discard: true })
+      assert.isAbove(refusals, 300)
+    })
   )
 })

@@ -46,7 +46,7 @@ describe("an organization's keys", () => {
   )
 
   testInWorld(
-    "are listed completely, however many there are; an unknown organization is not found",
+    "are all listed, however many there are; an unknown organization returns not_found",
     Effect.gen(function* () {
       const access = yield* Access
       const { organization } = yield* World

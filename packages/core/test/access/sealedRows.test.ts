@@ -99,7 +99,7 @@ describe("resealing with the newest key", () => {
   )
 
   testInWorld(
-    "runs concurrently with starts, answers, erasures and another resealing, and misses nothing",
+    "misses nothing while starts, answers, erasures and another resealing run concurrently",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       yield* furnish

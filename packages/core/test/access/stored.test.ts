@@ -60,7 +60,7 @@ describe("stored data", () => {
     )
   })
 
-  it.effect("decrypts to the same quotes, with readable coverages", () =>
+  it.effect("is decrypted into quotes with readable coverage labels", () =>
     inWorld(
       [],
       Effect.gen(function* () {

@@ -78,7 +78,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "records when a call arrived, how long it took, its caller and its subject; reading one entry omits the agent",
+    "records a call's arrival, duration, caller and request; a read of a single entry omits the agent",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const waiting = yield* Effect.forkChild(read(id, { transport: agentTransport }, { wait_seconds: 7 }))
@@ -109,7 +109,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "names the quote request that a call created or whose quote it read, and only well-formed ids",
+    "names the quote request that a call created or whose quote it read, and omits malformed ids",
     Effect.gen(function* () {
       const { id } = yield* start()
       yield* advance(60)
@@ -181,7 +181,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "keeps at most 200 characters of a program's description, without hidden characters or characters that a storage backend cannot hold",
+    "truncates a program's description to 200 characters, and removes hidden and unstorable characters",
     Effect.gen(function* () {
       const transport = {
         ...agentTransport,
@@ -289,7 +289,7 @@ describe("the list of logged requests", () => {
   )
 
   testInWorld(
-    "returns every call on exactly one page, although it logs its own reads",
+    "returns every call on exactly one page, even though its own reads are logged",
     Effect.gen(function* () {
       for (let i = 0; i < 25; i++) yield* list()
       yield* pass(second)
@@ -305,7 +305,7 @@ describe("the list of logged requests", () => {
   )
 
   testInWorld(
-    "accepts a cursor only with the same filters and the same caller",
+    "accepts a cursor only with the same filters and from the same caller",
     Effect.gen(function* () {
       yield* some
       const first = yield* requests({ limit: 1, status: 404 })

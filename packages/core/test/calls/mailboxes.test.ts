@@ -72,7 +72,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "accepts no message once its time is up or the waiter is gone",
+    "accepts no message once it has expired or its waiter is gone",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const late = yield* mailbox("late")

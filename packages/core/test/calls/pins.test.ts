@@ -62,7 +62,7 @@ const broken = Effect.fail(ApiError.make("invalid_json"))
 
 describe("a workspace's pinned revision", () => {
   testInWorld(
-    "is the revision that is current at the first request without the header, and stays when a newer revision is released",
+    "is set to the current revision by the first request without the header, and then stays",
     Effect.gen(function* () {
       assert.strictEqual(yield* ask(), `ok ${older}`)
       assert.strictEqual(yield* stored(), older)
@@ -73,7 +73,7 @@ describe("a workspace's pinned revision", () => {
   )
 
   testInWorld(
-    "is not set by a request that names a revision, or on a host that always uses the newest revision",
+    "is not set by requests that name a revision, or by hosts that always use the newest",
     Effect.gen(function* () {
       assert.strictEqual(yield* next(ask({ revision: { header: older } })), `ok ${older}`)
       assert.strictEqual(yield* next(ask({ revision: "current" })), `ok ${newer}`)
@@ -94,7 +94,7 @@ describe("a workspace's pinned revision", () => {
   ]
   for (const [what, asking, expected] of failing) {
     testInWorld(
-      `is stored by a first request that is refused with ${what}, and applies to that refusal`,
+      `is stored even if the first request is refused with ${what}, and applies to the refusal`,
       Effect.gen(function* () {
         assert.strictEqual(yield* ask(asking), expected)
         assert.strictEqual(yield* stored(), newer)
@@ -122,7 +122,7 @@ describe("a workspace's pinned revision", () => {
   ]
   for (const [what, asking, expected] of early) {
     testInWorld(
-      `is not stored by a refusal with ${what}, which uses the current revision`,
+      `is not stored if a request is refused with ${what}; that refusal uses the current revision`,
       Effect.gen(function* () {
         assert.strictEqual(yield* ask(asking), expected)
         assert.isNull(yield* stored())
@@ -152,7 +152,7 @@ describe("a workspace's pinned revision", () => {
   )
 
   testInWorld(
-    "in live is taken from the sandbox",
+    "is taken from the sandbox in live",
     Effect.gen(function* () {
       yield* ask()
       assert.strictEqual(yield* next(ask({ environment: "live" })), `ok ${older}`)
@@ -161,7 +161,7 @@ describe("a workspace's pinned revision", () => {
   )
 
   testInWorld(
-    "in live is the current revision if the sandbox has no pin, and does not follow a later sandbox pin",
+    "is the current revision in live if the sandbox has no pin, and ignores a later sandbox pin",
     Effect.gen(function* () {
       assert.strictEqual(yield* ask({ environment: "live" }), `ok ${older}`)
       assert.strictEqual(yield* next(ask()), `ok ${newer}`)
@@ -170,7 +170,7 @@ describe("a workspace's pinned revision", () => {
   )
 
   testInWorld(
-    "that no longer exists is served as the oldest remaining revision",
+    "falls back to the oldest remaining revision once it is no longer served",
     Effect.gen(function* () {
       yield* ask()
       assert.strictEqual(yield* release([{ date: newer, differences: [] }])(ask()), `ok ${newer}`)
@@ -179,40 +179,37 @@ describe("a workspace's pinned revision", () => {
   )
 })
 
-describe("a pin that storage cannot read or write", () => {
+describe("a workspace's pin during a storage outage", () => {
   const down = Effect.fail(new StorageUnavailable({ retry_after_seconds: 3 }))
   const isPin = ({ kind }: Pick<RecordKey, "kind">) => kind === "pin"
 
-  testInWorld(
-    "causes a 503 if it cannot be read, and is stored by a later request if it could not be stored at first",
-    () => {
-      const outage = { reads: false, writes: false }
-      const around = (storage: Storage["Service"]): Storage["Service"] => ({
-        ...storage,
-        get: (key) => (outage.reads && isPin(key) ? down : storage.get(key)),
-        commit: (change) => (outage.writes && change.writes.some(isPin) ? down : storage.commit(change))
+  testInWorld("causes a 503 if it cannot be read, and is stored by a later request if it cannot be written", () => {
+    const outage = { reads: false, writes: false }
+    const around = (storage: Storage["Service"]): Storage["Service"] => ({
+      ...storage,
+      get: (key) => (outage.reads && isPin(key) ? down : storage.get(key)),
+      commit: (change) => (outage.writes && change.writes.some(isPin) ? down : storage.commit(change))
+    })
+    return {
+      around,
+      served: two,
+      body: Effect.gen(function* () {
+        outage.reads = true
+        assert.strictEqual(yield* ask(), "service_unavailable null")
+        assert.strictEqual(yield* ask({ revision: { header: older } }), `ok ${older}`)
+        outage.reads = false
+        outage.writes = true
+        assert.strictEqual(yield* ask(), `ok ${newer}`)
+        assert.isNull(yield* stored())
+        outage.writes = false
+        assert.strictEqual(yield* ask(), `ok ${newer}`)
+        assert.strictEqual(yield* stored(), newer)
+        // The pin is cached now, so storage does not matter.
+        outage.reads = true
+        assert.strictEqual(yield* ask(), `ok ${newer}`)
       })
-      return {
-        around,
-        served: two,
-        body: Effect.gen(function* () {
-          outage.reads = true
-          assert.strictEqual(yield* ask(), "service_unavailable null")
-          assert.strictEqual(yield* ask({ revision: { header: older } }), `ok ${older}`)
-          outage.reads = false
-          outage.writes = true
-          assert.strictEqual(yield* ask(), `ok ${newer}`)
-          assert.isNull(yield* stored())
-          outage.writes = false
-          assert.strictEqual(yield* ask(), `ok ${newer}`)
-          assert.strictEqual(yield* stored(), newer)
-          // The pin is cached now, so storage does not matter.
-          outage.reads = true
-          assert.strictEqual(yield* ask(), `ok ${newer}`)
-        })
-      }
     }
-  )
+  })
 })
 
 describe("the first webhook event", () => {
@@ -220,7 +217,7 @@ describe("the first webhook event", () => {
   const named = { revision: older }
 
   testInWorld(
-    "stores the workspace's pin if no request has done so, as does the first test event",
+    "pins the workspace's revision if no request has, and so does the first test event",
     Effect.gen(function* () {
       yield* create({ event_types: ["quote_request.queued"] }, named)
       yield* start({}, named)

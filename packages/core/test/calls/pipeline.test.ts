@@ -30,7 +30,7 @@ describe("a call", () => {
   )
 
   testInWorld(
-    "is logged if its key is valid, refused or not; a call with an invalid key is not logged",
+    "is logged even if it is refused, unless its key is invalid",
     Effect.gen(function* () {
       const notes = yield* noting(
         Effect.all([
@@ -76,7 +76,7 @@ describe("a call", () => {
     })
   )
 
-  testInWorld("fails with internal_error without details after a defect, which is logged with the request id", () => {
+  testInWorld("fails with internal_error and no details after a defect, which is logged with the request id", () => {
     let broken = false
     const logged: Array<string> = []
     return {
@@ -151,7 +151,7 @@ describe("a call", () => {
     }
   )
 
-  testInWorld("is reported as still running to its retries, however long it takes, and runs once", () => {
+  testInWorld("runs only once; retries are told that it is still running, however long it takes", () => {
     let slow = false
     let selections = 0
     return {

@@ -31,7 +31,7 @@ describe("the revision named in a header", () => {
     for (const { date } of three) assert.deepStrictEqual(Revision.find(three, date), Result.succeed(of(date)))
   })
 
-  it("is refused if it is empty, repeated or not served, with a list of the served revisions, newest first", () => {
+  it("is refused if it is empty, repeated or not served, with a list of the served revisions", () => {
     for (const wrong of ["", "2020-01-01", `${older}, ${older}`, ` ${older}`, "2026-9-26", "latest"]) {
       const chosen = Revision.find(three, wrong)
       const error = Result.isFailure(chosen) ? chosen.failure : assert.fail(wrong)
@@ -57,13 +57,13 @@ describe("a pinned revision", () => {
 })
 
 describe("a response", () => {
-  it("in the newest revision is returned unchanged", () => {
+  it("is returned unchanged in the newest revision", () => {
     const odd = Json.fromText<unknown>('{ "evidence" : 1.0 }')
     assert.strictEqual(Revision.answer(of(newer), "get_quote", odd), odd.text)
     assert.strictEqual(Revision.resource(of(newer), "event", odd), odd)
   })
 
-  it("in an older revision has that revision's fields, and an even older revision applies the differences one by one", () => {
+  it("is converted to an older revision by applying each revision's differences one by one", () => {
     const shown = (date: string) => Revision.answer(of(date), "get_quote", quote)
     assert.strictEqual(shown(older), '{"id":"qt_1","proof":{"label":"x"},"price":null}')
     assert.strictEqual(shown(oldest), '{"id":"qt_1","basis":{"label":"x"},"price":null}')
@@ -73,7 +73,7 @@ describe("a response", () => {
     assert.strictEqual(Revision.answer(of(older), "get_sandbox", quote), quote.text)
   })
 
-  it("with events has each event in the same form as its webhook", () => {
+  it("contains each event in the same form as its webhook", () => {
     const event = Json.encode({ id: "evt_1", line: "pet" })
     const carried = Revision.resource(of(oldest), "event", event).text
     assert.strictEqual(carried, '{"id":"evt_1","branch":"pet"}')
@@ -99,7 +99,7 @@ describe("an input", () => {
     assert.deepStrictEqual(upgraded(oldest, { sheet: "r" }), { consent_receipt_id: "r" })
   })
 
-  it("in an older revision is rejected if it has fields that exist only in a newer revision", () => {
+  it("is rejected in an older revision if it has fields that exist only in a newer revision", () => {
     assert.deepStrictEqual(upgraded(older, { consent_receipt_id: "r" }), { paper: "r" })
     assert.deepStrictEqual(upgraded(older, { paper: "p", consent_receipt_id: "r" }), {
       consent_receipt_id: "p",
@@ -107,13 +107,13 @@ describe("an input", () => {
     })
   })
 
-  it("that is not an object is left for the schema to reject", () => {
+  it("is left for the schema to reject if it is not an object", () => {
     for (const odd of [null, 7, "x", [1]]) assert.deepStrictEqual(upgraded(older, odd), odd)
   })
 })
 
 describe("a refusal", () => {
-  it("names fields as the caller's revision does, and names the revision", () => {
+  it("uses the field names of the caller's revision, and names the revision", () => {
     const refused = ApiError.invalidInput([
       { path: "consent_receipt_id", message: "This field is required." },
       { path: "application.line", message: "This field is not known." }

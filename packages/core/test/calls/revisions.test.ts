@@ -71,7 +71,7 @@ describe("a call in an older revision", () => {
   )
 
   testInWorld(
-    "uses the pinned revision if it names no revision, or the newest revision if the host is configured so",
+    "uses the pinned revision if it names no revision, unless the host always uses the newest",
     Effect.gen(function* () {
       const list = (revision: AskedRevision) => ask(operations.listEvents, revision)
       yield* start(inNewer, startOf())
@@ -85,7 +85,7 @@ describe("a call in an older revision", () => {
   )
 
   testInWorld(
-    "rejects the newer revision's fields, and reports wrong fields with its own names",
+    "rejects fields of the newer revision, and names wrong fields as its own revision does",
     Effect.gen(function* () {
       const refused = (revision: AskedRevision, body: object) =>
         Effect.map(Effect.flip(start(revision, body)), (error) =>
@@ -112,7 +112,7 @@ describe("a call in an older revision", () => {
 
 describe("a repeated call", () => {
   testInWorld(
-    "with the same request_key and input returns the same request, in the retry's revision",
+    "returns the same request for the same request_key and input, in the retry's revision",
     Effect.gen(function* () {
       const input = olderStart()
       const first = yield* start(inOlder, input)
@@ -126,7 +126,7 @@ describe("a repeated call", () => {
 
   const subscribing = { body: { url, event_types: ["quote.created"] }, idempotency_key: "once" }
   testWebhooks(
-    "with the same Idempotency-Key returns the first response in the retry's revision, without the secret",
+    "returns the first response for the same Idempotency-Key, in the retry's revision and without the secret",
     () =>
       Effect.gen(function* () {
         const create = (revision: AskedRevision) => ask(Webhooks.createEventSubscription, revision, subscribing)
@@ -164,7 +164,7 @@ describe("a call repeated after the release of a newer revision", () => {
   )
 
   testInWorld(
-    "with the same request_key returns the same request",
+    "returns the same request for the same request_key",
     Effect.gen(function* () {
       const input = olderStart()
       const started = yield* release([olderRevision])(start(inOlder, input))

@@ -12,7 +12,7 @@ import { requests } from "./support.ts"
 
 /** A test in a world whose wall clock can be set with `jump`, which affects neither monotonic time nor sleeps. */
 const testJumping = (name: string, body: (jump: () => void) => InWorld<unknown>) =>
-  it.effect.each([-20, 20])(`${name}: by %i s`, (seconds) =>
+  it.effect.each([-20, 20])(`${name} (%i s)`, (seconds) =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       let aheadMs = 0
@@ -35,7 +35,7 @@ const testJumping = (name: string, body: (jump: () => void) => InWorld<unknown>)
     })
   )
 
-describe("a change to the wall clock during a call", () => {
+describe("a wall clock change during a call", () => {
   testJumping("does not affect the measured durations of calls, waits and exchanges with carriers", (jump) =>
     Effect.gen(function* () {
       yield* work

@@ -21,8 +21,8 @@ const callsIn = (change: { readonly writes: ReadonlyArray<{ readonly kind: strin
 /** Runs everything that does not wait for time to pass. */
 const settled = pass(0)
 
-describe("a call's log entry", () => {
-  testInWorld("is written in batches of at most 500 per workspace, as soon as 500 entries wait", () => {
+describe("log entries", () => {
+  testInWorld("are written in batches of at most 500 per workspace, as soon as 500 entries wait", () => {
     const sizes: Array<number> = []
     return {
       around: (storage) => ({
@@ -50,7 +50,7 @@ describe("a call's log entry", () => {
 
   const slow = Latch.makeUnsafe()
   testInWorld(
-    "delays no call: while it cannot be written, calls complete and entries are buffered",
+    "delay no call: while they cannot be written, calls complete and entries are buffered",
     Effect.gen(function* () {
       for (let i = 0; i < 3; i++) {
         yield* list()
@@ -70,7 +70,7 @@ describe("a call's log entry", () => {
     }
   )
 
-  testInWorld("waits while storage is unavailable, and is written later", () => {
+  testInWorld("wait while storage is unavailable, and are written later", () => {
     let down = false
     return {
       around: (storage) => ({
@@ -92,7 +92,7 @@ describe("a call's log entry", () => {
     }
   })
 
-  testInWorld("is written once, even if the outcome of the commit is unknown", () => {
+  testInWorld("are written once, even if the outcome of the commit is unknown", () => {
     let forgetful = true
     return {
       around: (storage) => ({
@@ -113,7 +113,7 @@ describe("a call's log entry", () => {
     }
   })
 
-  testInWorld("is dropped if storage refuses it, and does not block later entries", () => {
+  testInWorld("are dropped if storage refuses them, and do not block later entries", () => {
     let broken = true
     return {
       around: (storage) => ({
@@ -131,7 +131,7 @@ describe("a call's log entry", () => {
     }
   })
 
-  it.effect("is written when the host stops", () =>
+  it.effect("are written when the host stops", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const storage = yield* Layer.build(MemoryStorage.layer)
@@ -154,7 +154,7 @@ describe("a call's log entry", () => {
     })
   )
 
-  it.effect("is not written if the log is off, and the log's operations are not available", () =>
+  it.effect("are not written if the log is off, and the log's operations are not available", () =>
     Effect.gen(function* () {
       yield* list()
       yield* pass(second)

@@ -7,36 +7,33 @@ import { live, outcomes, pass, read, start, testInWorld, work } from "../quoting
 
 const message = "We do not insure <b>apartments</b> in New York this month."
 
-describe("a carrier's appetite", () => {
-  testInWorld(
-    "declines a request without calling the carrier or waiting for a free slot, with a reason and a message",
-    () => {
-      const asked: Array<CarrierAsk> = []
-      const closed = prompt("closed", offers(), {
-        max_concurrent: 0,
-        rest: {
-          appetite: (ask) => {
-            asked.push(ask)
-            return { kind: "declined", reason: "binding_moratorium", message }
-          }
+describe("a carrier's appetite function", () => {
+  testInWorld("declines a request without calling the carrier or waiting for a free slot", () => {
+    const asked: Array<CarrierAsk> = []
+    const closed = prompt("closed", offers(), {
+      max_concurrent: 0,
+      rest: {
+        appetite: (ask) => {
+          asked.push(ask)
+          return { kind: "declined", reason: "binding_moratorium", message }
         }
-      })
-      const open = prompt("open", offers(), { rest: { appetite: () => null } })
-      return {
-        ...carriers(closed, open),
-        body: Effect.gen(function* () {
-          yield* work
-          const { id } = yield* start({}, live)
-          yield* pass(10)
-          assert.lengthOf(closed.asks, 0)
-          assert.deepInclude(asked[0]?.facts, { effective_date: "2026-11-21" })
-          assert.deepStrictEqual(yield* outcomes(id), ["closed declined binding_moratorium", "open quoted"])
-          const [result] = (yield* read(id, live)).quote_request.carriers
-          assert.strictEqual(result?.message, "We do not insure apartments in New York this month.")
-        })
       }
+    })
+    const open = prompt("open", offers(), { rest: { appetite: () => null } })
+    return {
+      ...carriers(closed, open),
+      body: Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        assert.lengthOf(closed.asks, 0)
+        assert.deepInclude(asked[0]?.facts, { effective_date: "2026-11-21" })
+        assert.deepStrictEqual(yield* outcomes(id), ["closed declined binding_moratorium", "open quoted"])
+        const [result] = (yield* read(id, live)).quote_request.carriers
+        assert.strictEqual(result?.message, "We do not insure apartments in New York this month.")
+      })
     }
-  )
+  })
 
   const failures: ReadonlyArray<readonly [string, () => Decline | null, string]> = [
     [
@@ -47,7 +44,7 @@ describe("a carrier's appetite", () => {
       "A carrier's adapter failed"
     ],
     [
-      "answers with an unknown reason",
+      "returns an unknown reason",
       () => JSON.parse('{ "kind": "declined", "reason": "full_moon" }'),
       "Dropped a carrier's answer that breaks the rules"
     ]
@@ -55,7 +52,7 @@ describe("a carrier's appetite", () => {
   for (const [how, appetite, line] of failures) {
     const broken = prompt("broken", offers(), { rest: { appetite } })
     testInWorld(
-      `that ${how} is logged with the carrier and the request, and the carrier is asked`,
+      `is ignored and logged with the carrier and the request if it ${how}`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         assert.deepStrictEqual(yield* outcomes(id), ["broken quoted"])
@@ -66,7 +63,7 @@ describe("a carrier's appetite", () => {
   }
 })
 
-describe("messages of a decline", () => {
+describe("a decline's message", () => {
   const wordy = prompt("wordy", {
     kind: "declined",
     reason: "prior_claims",
@@ -74,7 +71,7 @@ describe("messages of a decline", () => {
   })
   const silent = prompt("silent", { kind: "declined", reason: "prior_claims", message: " <br> " })
   testInWorld(
-    "are shown without control characters and cut to length; blank messages are omitted",
+    "is shown without control characters and cut to length; a blank message is omitted",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

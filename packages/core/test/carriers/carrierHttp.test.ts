@@ -42,7 +42,7 @@ describe("a request to a carrier", () => {
     )
   )
 
-  it.effect("can have text of any type, a form, or no body", () =>
+  it.effect("can have a body of any text type, a form body, or no body", () =>
     withClient(ok, (http, requests) =>
       Effect.gen(function* () {
         yield* http.effect.put("/a", { text: "<Quote/>", content_type: "text/xml" })
@@ -60,7 +60,7 @@ describe("a request to a carrier", () => {
     )
   )
 
-  it.effect("follows a carrier's link to the same origin only", () =>
+  it.effect("follows a carrier's link only to the same origin", () =>
     withClient(ok, (http, requests) =>
       Effect.gen(function* () {
         yield* http.effect.get("https://api.acme.example/status/7?sig=abc")
@@ -82,7 +82,7 @@ describe("a request to a carrier", () => {
     )
   )
 
-  it.effect("cannot be sent to another path by a parameter's value", () =>
+  it.effect("keeps its path, whatever a parameter's value", () =>
     withClient(ok, (http, requests) =>
       Effect.gen(function* () {
         for (const id of ["", ".", ".."]) {
@@ -96,7 +96,7 @@ describe("a request to a carrier", () => {
 })
 
 describe("a request's authorization", () => {
-  it.effect("is a key in a header, a bearer token, or the connection's name and password", () =>
+  it.effect("can be an API key in a header, a bearer token, or a name and password", () =>
     Effect.gen(function* () {
       const sent = (auth: Parameters<typeof faultsOf>[0]["auth"]) =>
         withClient(
@@ -116,7 +116,7 @@ describe("a request's authorization", () => {
     })
   )
 
-  it.effect("needs the fields that it names: if a field is missing, the error names it and nothing is sent", () =>
+  it.effect("needs its connection fields; if a field is missing, the error names it and nothing is sent", () =>
     withClient(
       ok,
       (http, requests) =>
@@ -151,7 +151,7 @@ describe("an answer", () => {
     )
   )
 
-  it.effect("without a body is empty", () =>
+  it.effect("is empty if it has no body", () =>
     withClient(
       () => status(204),
       (http) =>
@@ -166,7 +166,7 @@ describe("an answer", () => {
     )
   )
 
-  it.effect("that is not JSON or does not match the schema is unreadable, and the error does not repeat it", () =>
+  it.effect("is unreadable if it is not JSON or does not match the schema, and the error does not quote it", () =>
     withClient(
       ({ url }) =>
         url.pathname.endsWith("text") ? new Response("<b>Anna</b>") : json({ offer: { premium: "Anna", anna: 1 } }),
@@ -197,7 +197,7 @@ describe("an answer", () => {
     )
   )
 
-  it.effect("larger than the limit is unreadable, and is not read to the end", () => {
+  it.effect("is unreadable if it exceeds the size limit, and is not read to the end", () => {
     let pulled = 0
     const endless = () =>
       new Response(
@@ -221,7 +221,7 @@ describe("an answer", () => {
   })
 })
 
-describe("a status that is not a success", () => {
+describe("an unsuccessful status", () => {
   const cases: ReadonlyArray<readonly [number, Readonly<Record<string, string>>, string, number | null]> = [
     [429, {}, "rate_limited", null],
     [429, { "retry-after": "7" }, "rate_limited", 7_000],
@@ -239,7 +239,7 @@ describe("a status that is not a success", () => {
   ]
   for (const [code, headers, reason, retry_after_ms] of cases) {
     it.effect(
-      `of ${code} with the headers ${JSON.stringify(headers)} becomes ${reason} with ${retry_after_ms ?? "no"} retry_after_ms`,
+      `${code} with the headers ${JSON.stringify(headers)} becomes ${reason} with ${retry_after_ms ?? "no"} retry_after_ms`,
       () =>
         withClient(
           () => status(code, headers),
@@ -270,7 +270,7 @@ describe("a status that is not a success", () => {
 
 describe("a failed connection", () => {
   for (const code of ["ECONNRESET", "CERT_HAS_EXPIRED"]) {
-    it.effect(`with ${code} is a carrier_error that contains only the code of the cause`, () =>
+    it.effect(`becomes a carrier_error that contains only the error code (${code})`, () =>
       withClient(
         () => ({ code }),
         (http) =>
@@ -288,7 +288,7 @@ describe("a failed connection", () => {
 describe("an HTTP client's options", () => {
   const faults = (options: Parameters<typeof faultsOf>[0]) => faultsOf(options, ["key"]).map(({ path }) => path)
 
-  it("allow plain http only in the sandbox and to this machine", () => {
+  it("allow plain http only in the sandbox and to localhost", () => {
     assert.deepStrictEqual(faults({ base_url: "https://api.acme.example" }), [])
     assert.deepStrictEqual(faults({ base_url: "http://localhost:4010" }), [])
     assert.deepStrictEqual(faults({ base_url: "http://api.acme.example" }), ["base_url"])
@@ -317,7 +317,7 @@ describe("an HTTP client's options", () => {
   )
 })
 
-describe("an observed carrier request", () => {
+describe("a carrier request", () => {
   it.effect("has a span without query and parameter values, and sends no trace headers", () =>
     Effect.gen(function* () {
       const spans: Array<Tracer.NativeSpan> = []

@@ -43,14 +43,14 @@ const first =
 
 describe("a failed request", () => {
   const transient: ReadonlyArray<readonly [string, () => ReturnType<Script>]> = [
-    ["502", () => status(502)],
-    ["503", () => status(503)],
-    ["504", () => status(504)],
-    ["429 with a wait that fits", () => status(429, { "retry-after": "2" })],
+    ["a 502", () => status(502)],
+    ["a 503", () => status(503)],
+    ["a 504", () => status(504)],
+    ["a 429 with a wait shorter than the timeout", () => status(429, { "retry-after": "2" })],
     ["a broken connection", () => ({ code: "ECONNRESET" })]
   ]
   for (const [name, failure] of transient) {
-    it.effect(`with ${name} is retried once if it is safe to repeat`, () =>
+    it.effect(`is retried once after ${name} if it is safe to repeat`, () =>
       Effect.gen(function* () {
         const repeated = yield* outcome(first(failure()))
         assert.deepStrictEqual([repeated.ended, repeated.requests], [204, 2])
@@ -65,16 +65,16 @@ describe("a failed request", () => {
   }
 
   const lasting: ReadonlyArray<readonly [string, () => ReturnType<Script>, string]> = [
-    ["400", () => status(400), "carrier_error"],
-    ["500", () => status(500), "carrier_error"],
-    ["429 that names no wait", () => status(429), "rate_limited"],
-    ["429 with a wait that does not fit", () => status(429, { "retry-after": "30" }), "rate_limited"],
-    ["503 for maintenance", () => status(503, { "retry-after": "600" }), "maintenance"],
+    ["a 400", () => status(400), "carrier_error"],
+    ["a 500", () => status(500), "carrier_error"],
+    ["a 429 without Retry-After", () => status(429), "rate_limited"],
+    ["a 429 with a wait longer than the timeout", () => status(429, { "retry-after": "30" }), "rate_limited"],
+    ["a 503 for maintenance", () => status(503, { "retry-after": "600" }), "maintenance"],
     ["an expired certificate", () => ({ code: "CERT_HAS_EXPIRED" }), "carrier_error"],
-    ["a non-public address", () => ({ code: "REFUSED_ADDRESS" }), "carrier_error"]
+    ["a refused non-public address", () => ({ code: "REFUSED_ADDRESS" }), "carrier_error"]
   ]
   for (const [name, failure, reason] of lasting) {
-    it.effect(`with ${name} is not retried`, () =>
+    it.effect(`is not retried after ${name}`, () =>
       Effect.gen(function* () {
         const { ended, requests } = yield* outcome(first(failure()))
         assert.deepStrictEqual([ended, requests], [reason, 1])

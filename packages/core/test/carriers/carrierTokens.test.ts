@@ -138,7 +138,7 @@ describe("a token that the carrier rejects", () => {
     return (got, count) => (isToken(got) || ++calls !== 2 ? carrier(got, count) : status(401))
   }
 
-  it.effect("is renewed, and the call repeated, even if the request must not be repeated otherwise", () =>
+  it.effect("is renewed, and the call is repeated even if repeats are otherwise unsafe", () =>
     withClient(
       ending(),
       (http, requests) =>
@@ -170,7 +170,7 @@ describe("a token that the carrier rejects", () => {
     )
   })
 
-  it.effect("is not renewed by a call whose rejection arrives after another call has renewed it", () =>
+  it.effect("is not renewed again by a call whose rejection arrives after the renewal", () =>
     Effect.gen(function* () {
       const late = yield* Deferred.make<Response>()
       let issued = 0
@@ -228,7 +228,7 @@ describe("a token that cannot be obtained", () => {
     )
   )
 
-  it.effect("is requested again after a temporary error, even for a request that must not be repeated", () =>
+  it.effect("is requested again after a temporary error, even for a request that is unsafe to repeat", () =>
     withClient(
       (got, count) => (!isToken(got) ? json({}) : count === 1 ? status(503) : json({ access_token: "t1" })),
       (http, requests) =>
@@ -268,19 +268,17 @@ describe("a token that cannot be obtained", () => {
     "t",
     { access_token: "t", expires_in: "soon" }
   ]) {
-    it.effect(
-      `because the answer is ${JSON.stringify(token)} fails the call, and the error does not repeat the answer`,
-      () =>
-        withClient(
-          (got) => (isToken(got) ? json(token) : json({})),
-          (http) =>
-            Effect.gen(function* () {
-              const { reason, code, message } = yield* Effect.flip(http.effect.get("/a"))
-              assert.deepStrictEqual([reason, code], ["unreadable_answer", "SCHEMA_MISMATCH"])
-              assert.notMatch(message, /soon|a\nb/)
-            }),
-          { auth }
-        )
+    it.effect(`fails the call without quoting the token endpoint's answer: ${JSON.stringify(token)}`, () =>
+      withClient(
+        (got) => (isToken(got) ? json(token) : json({})),
+        (http) =>
+          Effect.gen(function* () {
+            const { reason, code, message } = yield* Effect.flip(http.effect.get("/a"))
+            assert.deepStrictEqual([reason, code], ["unreadable_answer", "SCHEMA_MISMATCH"])
+            assert.notMatch(message, /soon|a\nb/)
+          }),
+        { auth }
+      )
     )
   }
 })

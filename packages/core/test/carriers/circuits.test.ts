@@ -99,7 +99,7 @@ describe("a circuit change", () => {
   )
 
   testInWorld(
-    "appears in the timelines of the requests that caused it and of the requests whose ask it prevented",
+    "appears in the timelines of the requests that caused it or were affected by it",
     Effect.gen(function* () {
       yield* work
       const harmless = yield* startMany(19)
@@ -165,7 +165,7 @@ describe("the carriers' status", () => {
     carriers(ailing())
   )
 
-  testInWorld("has one entry per connection, and only the entries of the named organization", () => {
+  testInWorld("has one entry per connection, and can be limited to one organization", () => {
     const failing = appointing({}, { idempotent: false })
     return {
       ...carriers(failing),

@@ -29,7 +29,7 @@ describe("an ask", () => {
     }
   })
 
-  testInWorld("is not made for an organization without a connection, whatever its facts", () => {
+  testInWorld("is not made for an organization without a connection, whatever the facts", () => {
     const carrier = appointing({}, { needs: ["applicant.first_name"] })
     const open = prompt("open")
     return {
@@ -110,7 +110,7 @@ describe("an ask", () => {
     }
   })
 
-  testInWorld("for a refreshed price is not made without the connection", () => {
+  testInWorld("is not made for a price refresh if the connection is missing", () => {
     let refreshed = 0
     const carrier = prompt(carrierId, offers(offer({ refresh_after_ms: 60_000 })), {
       rest: {

@@ -34,7 +34,7 @@ describe("a body nested 60,000 levels deep", () => {
     ["objects", objects]
   ] as const) {
     testRecorded(
-      `in ${what} is omitted from the exchange's record, but the answer still counts`,
+      `is omitted from the exchange's record, but the answer still counts (${what})`,
       Effect.gen(function* () {
         const id = yield* ask()
         assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
@@ -46,7 +46,7 @@ describe("a body nested 60,000 levels deep", () => {
       { answer: () => new Response(body, { headers: { "content-type": "application/json" } }) }
     )
     testRecorded(
-      `in ${what} can be sent, but is omitted from the record`,
+      `can be sent, but is omitted from the exchange's record (${what})`,
       Effect.gen(function* () {
         const id = yield* ask()
         assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
@@ -59,7 +59,7 @@ describe("a body nested 60,000 levels deep", () => {
 
 describe("a body's record", () => {
   const nested = fc.tuple(fc.nat(30_000), fc.array(fc.constantFrom(["[", "]"], ['{"name":', "}"]), { minLength: 1 }))
-  it("is created however deeply the body is nested, with the body or a note that it was omitted", () => {
+  it("contains the body or a note that it was omitted, however deeply the body is nested", () => {
     fc.assert(
       fc.property(nested, fc.boolean(), ([levels, parts], keepsText) => {
         const at = (level: number) => parts[level % parts.length] ?? ["[", "]"]

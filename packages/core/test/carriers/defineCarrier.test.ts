@@ -200,7 +200,7 @@ describe("an error in a defined carrier", () => {
     [429, { "retry-after": "120" }, "rate_limited"],
     [500, {}, "carrier_error"]
   ] as const) {
-    testInWorld(`from its HTTP client is logged and becomes the matching reply: ${status} becomes ${reason}`, () => {
+    testInWorld(`is logged and becomes ${reason} if its HTTP client gets a ${status}`, () => {
       const server = answering(new Response("{}", { status, headers }))
       return {
         ...onlyCarrier(failing),
@@ -230,7 +230,7 @@ describe("an error in a defined carrier", () => {
     }
   })
   testInWorld(
-    "in its own code is logged with its location and without its message",
+    "is logged with its location and without its message if its own code throws",
     Effect.gen(function* () {
       const { id, lines } = yield* logOfRequest()
       const line = single(lines, "A carrier's adapter failed")
@@ -242,7 +242,7 @@ describe("an error in a defined carrier", () => {
     onlyCarrier(crashing)
   )
 
-  testInWorld("can be a timeout, which aborts the signal", () => {
+  testInWorld("aborts the signal if it is a timeout", () => {
     const signals: Array<AbortSignal> = []
     const slow = defineCarrier({
       ...simple,

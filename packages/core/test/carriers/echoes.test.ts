@@ -76,7 +76,7 @@ describe("a secret that a carrier repeats", () => {
     ["text", forms.join("\n")]
   ] as const) {
     testRecorded(
-      `is neither stored nor shown in ${what}`,
+      `is neither stored nor shown if it is repeated in ${what}`,
       Effect.gen(function* () {
         const id = yield* ask()
         const { entries } = yield* Effect.flatMap(Timelines, (timelines) => timelines.read(id, { bodies: true }))
@@ -108,7 +108,7 @@ describe("a secret that a carrier repeats", () => {
     { rest: { keeps_text_bodies: true } }
   )
   testRecorded(
-    "is not stored if it is split between a stream's chunks, or truncated with the stream",
+    "is not stored if it is split between a stream's chunks, or cut off at the stream's end",
     Effect.gen(function* () {
       yield* ask(2 * secondMs)
       const [exchange] = yield* onRecord()
@@ -205,7 +205,7 @@ describe("a secret that a carrier repeats", () => {
       }
     )
     testRecorded(
-      `is redacted in all text of its offers, but not in the link that may need it: ${secret}`,
+      `is redacted in an offer's text, but not in its handoff link: ${secret}`,
       Effect.gen(function* () {
         const id = yield* ask()
         const { quotes } = yield* read(id, live)
@@ -245,7 +245,7 @@ describe("a secret that a carrier repeats", () => {
     const declining = carrier("declining", () => Effect.as(sending, Reply.decline("prior_claims", hidden)))
     const asking = carrier("asking", () => Effect.as(sending, Reply.question({ path: hidden, label: hidden })))
     testRecorded(
-      `is redacted in what callers read if it is disguised: ${JSON.stringify(hidden)}`,
+      `is redacted for callers even if it is disguised: ${JSON.stringify(hidden)}`,
       Effect.gen(function* () {
         const id = yield* ask()
         const { quote_request, quotes } = yield* read(id, live)
@@ -280,7 +280,7 @@ describe("a secret that a carrier repeats", () => {
   )
 })
 
-describe("an action's link, which callers see", () => {
+describe("an action's link", () => {
   const check = (url: string) =>
     Offer.check(offer({ extra_actions: [{ type: "read_terms", url }] }), {
       line: renters,

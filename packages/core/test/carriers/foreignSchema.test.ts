@@ -38,7 +38,7 @@ describe("a schema from another copy of Effect", () => {
   )
 
   testInWorld(
-    "fails its carrier, and the log says what to change",
+    "makes its carrier's asks fail, and the log says what to change",
     Effect.gen(function* () {
       const { id, lines } = yield* logOfRequest()
       assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 no_answer carrier_error"])
@@ -48,7 +48,7 @@ describe("a schema from another copy of Effect", () => {
     { carriers: [acme], surroundings: Layer.succeed(CarrierTransport, server.client) }
   )
 
-  it("fails the carrier contract, with a message that names the mistake", async () => {
+  it("breaks the carrier contract, with a message that names the mistake", async () => {
     const cases = CarrierContract.cases(acme, {}, { transport: server.client })
     const ended = await Promise.allSettled(cases.map(({ run }) => run()))
     const said = ended.map((end) => (end.status === "rejected" ? String(end.reason.message) : ""))

@@ -58,7 +58,7 @@ const sent = (takenMs: number, answerMs: number, { count = 1, timeout_ms = 1_000
     { timeout_ms }
   )
 
-describe("a request that waits for a free connection on its host", () => {
+describe("a request that waits for a free connection", () => {
   it.effect("is sent once a connection is free, and then has its full timeout", () =>
     Effect.gen(function* () {
       const { ended } = yield* sent(5_000, 990)
@@ -66,7 +66,7 @@ describe("a request that waits for a free connection on its host", () => {
     })
   )
 
-  it.effect("times out after being sent like any other request", () =>
+  it.effect("times out like any other request once it is sent", () =>
     Effect.gen(function* () {
       const { ended } = yield* sent(5_000, 2_000)
       assert.deepStrictEqual(ended, [["timeout TIMED_OUT", 6_000]])
@@ -81,7 +81,7 @@ describe("a request that waits for a free connection on its host", () => {
     })
   )
 
-  it.effect("waits for earlier requests, one after another", () =>
+  it.effect("waits its turn behind earlier requests", () =>
     Effect.gen(function* () {
       const { ended } = yield* sent(0, 900, { count: 4 })
       assert.deepStrictEqual(ended, [
@@ -146,7 +146,7 @@ const inWorld = (
 const endsAs = (outcome: string) => (ended: ReadonlyArray<string>) =>
   Effect.sync(() => assert.deepStrictEqual(ended, [`naic:12345 ${outcome}`]))
 
-describe("an ask that waits for a free connection on its host", () => {
+describe("an ask that waits for a free connection", () => {
   inWorld(
     "keeps waiting after its attempt's timeout",
     { taken_ms: 8_000, answer_ms: 900, seconds: 8 },
@@ -158,7 +158,7 @@ describe("an ask that waits for a free connection on its host", () => {
     endsAs("quoted")
   )
   inWorld(
-    "times out if its carrier then takes too long",
+    "times out if its carrier takes too long once a connection is free",
     { taken_ms: 8_000, answer_ms: 1_100, seconds: 12 },
     endsAs("no_answer timeout")
   )

@@ -54,7 +54,7 @@ describe("a handoff link", () => {
   })
 
   testInWorld(
-    "is not opened if the carrier says that the person cannot continue, even if the offer has a page",
+    "gets a 404 if the carrier says that the person cannot continue, even if the offer has a page",
     Effect.gen(function* () {
       assert.strictEqual(yield* click((yield* quoted).token), "404")
     }),
@@ -63,7 +63,7 @@ describe("a handoff link", () => {
 
   const failures: ReadonlyArray<readonly [string, NonNullable<CarrierAdapter["handoff"]>, string]> = [
     [
-      "fails because the adapter throws",
+      "cannot be created because the adapter throws",
       () => {
         throw new RangeError("no")
       },
@@ -87,7 +87,7 @@ describe("a handoff link", () => {
       [null, "404"]
     ] as const) {
       testInWorld(
-        `that ${how} is logged, and ${page === null ? "the click gets a 404 if the offer has no page" : "the offer's own page is opened"}`,
+        `is logged if it ${how}, and ${page === null ? "the click gets a 404" : "the offer's own page opens"}`,
         Effect.gen(function* () {
           const { id, token } = yield* quoted
           const lines = yield* logOf(

@@ -30,7 +30,7 @@ const accepting = (character: Character) => {
 
 describe("a carrier's limits", () => {
   testInWorld(
-    "end an ask as rate_limited when too little time is left, even if no host has tried the ask until then",
+    "end an ask as rate_limited once too little time is left, even if no host has tried it yet",
     Effect.gen(function* () {
       const started = yield* Effect.forEach(["first", "second"], () => start({}, live))
       yield* runDue
@@ -60,7 +60,7 @@ describe("a carrier's limits", () => {
     }
   })
 
-  testInWorld("count a poll, so that another ask must wait", () => {
+  testInWorld("count polls, so that a later ask must wait", () => {
     const rationed = accepting({ rate_per_minute: 2 })
     return {
       ...carriers(rationed),
@@ -112,7 +112,7 @@ describe("a carrier's limits", () => {
     }
   })
 
-  testInWorld("never refuse a click, but count it, so that another ask must wait", () => {
+  testInWorld("never refuse a click, but count it, so that a later ask must wait", () => {
     const links: Array<number> = []
     const rationed = prompt("rationed", offers(offer({ expires_at: null })), {
       rate_per_minute: 2,

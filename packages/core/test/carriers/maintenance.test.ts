@@ -62,7 +62,7 @@ describe("a carrier in maintenance", () => {
     }
   })
 
-  testInWorld("is not polled, and its accepted ask waits", () => {
+  testInWorld("is not polled about an ask that it has accepted until it reopens", () => {
     const polls: Array<number> = []
     const closing = prompt(
       "polled",

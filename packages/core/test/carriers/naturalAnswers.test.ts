@@ -63,7 +63,7 @@ const undefinedMembers: ReadonlyArray<readonly [string, CarrierReply, string]> =
   ["a wait as null", Reply.unavailable("maintenance", null), "no_answer maintenance"]
 ]
 
-describe("undefined counts as absent", () => {
+describe("optional members", () => {
   for (const [what, reply, outcome] of undefinedMembers) {
     for (const [by, scripted] of [
       ["an adapter", prompt("own", reply)],
@@ -82,7 +82,7 @@ describe("undefined counts as absent", () => {
       ]
     ] as const) {
       testInWorld(
-        `in ${what} returned by ${by}`,
+        `may be undefined or null: ${what}, returned by ${by}`,
         Effect.gen(function* () {
           yield* work
           const { id } = yield* start({}, live)
@@ -94,7 +94,7 @@ describe("undefined counts as absent", () => {
     }
   }
 
-  testInWorld("in a refreshed offer", () => {
+  testInWorld("may be undefined in a refreshed offer", () => {
     const refreshing = prompt("own", Reply.offers([{ ...bare, refresh_after_ms: minuteMs }]), {
       rest: {
         refresh: () =>
@@ -121,14 +121,14 @@ describe("undefined counts as absent", () => {
     }
   })
 
-  it("in the type of an offer, so that an answer's optional field can be passed on", () => {
+  it("may be undefined in an offer's type", () => {
     expectTypeOf<{ offer_ref: string; product: string | undefined }>().toExtend<Reply.PartialOffer>()
     expectTypeOf<{ offer_ref: undefined }>().not.toExtend<Reply.PartialOffer>()
   })
 })
 
-describe("a wait in fractions of a millisecond", () => {
-  it("is rounded up in every field of an answer, whatever its size", () => {
+describe("a wait in milliseconds", () => {
+  it("is rounded up to a whole number in every field of an answer", () => {
     const sizes = fc.double({ noNaN: true, noDefaultInfinity: true })
     fc.assert(
       fc.property(sizes, (millis) => {
@@ -150,7 +150,7 @@ describe("a wait in fractions of a millisecond", () => {
     )
   })
 
-  it("must be a number; otherwise the error names the field", () => {
+  it("must be a finite number; otherwise the error names the field", () => {
     for (const millis of [Number.NaN, Number.POSITIVE_INFINITY]) {
       const broken = Result.getOrThrow(
         Result.flip(AnswerRules.readReply(Reply.pending("1", { poll_after_ms: millis })))
@@ -162,7 +162,7 @@ describe("a wait in fractions of a millisecond", () => {
     }
   })
 
-  testInWorld("delays polls and repeated asks until the next whole millisecond", () => {
+  testInWorld("is rounded up for polls and repeated asks", () => {
     const scripted = carrier(
       "own",
       (_, nth) =>
@@ -190,7 +190,7 @@ describe("a wait in fractions of a millisecond", () => {
   })
 
   for (const millis of [9e15, 1e300]) {
-    testInWorld(`of ${millis} ms until the next refresh leaves the quote unchanged`, () => {
+    testInWorld(`leaves the quote unchanged if the next refresh is ${millis} ms away`, () => {
       const scripted = prompt("own", offers(offer({ refresh_after_ms: minuteMs, expires_at: null })), {
         rest: { refresh: () => Effect.succeed(Reply.unavailable("maintenance", millis)) }
       })
@@ -231,7 +231,7 @@ describe("an expiry time", () => {
   for (const [what, reply] of taken.flatMap(expiring)) {
     const own = prompt("own", reply)
     testInWorld(
-      `${what} is interpreted as UTC`,
+      `is converted to UTC: ${what}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -257,7 +257,7 @@ describe("an expiry time", () => {
   for (const [what, reply] of refused.flatMap(expiring)) {
     const own = prompt("own", reply)
     testInWorld(
-      `${what} is invalid, so the answer is dropped, and the log explains why`,
+      `makes the answer unreadable if it is invalid, and the log explains why: ${what}`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         assert.deepStrictEqual(yield* outcomes(id), ["own no_answer unreadable_answer"])
@@ -287,7 +287,7 @@ describe("a value that is not an allowed choice", () => {
   })
 })
 
-describe("a reply with more members than any valid reply has", () => {
+describe("a reply with too many members", () => {
   const items = { objects: () => ({}), "objects without a prototype": () => Object.create(null), lists: () => [] }
 
   it.each(Object.entries(items))("is refused without being copied: %s", (_, make) => {

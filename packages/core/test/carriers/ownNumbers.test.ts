@@ -94,7 +94,7 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld("gets a retry answer if it arrives before the ask is answered, and is not lost", () => {
+  testInWorld('is answered with "retry later" if it arrives before the ask is answered', () => {
     const hasty = carrier(
       "calls",
       () => Effect.delay(Effect.succeed({ kind: "pending", ref: "A-1", poll_after_ms: null }), 5_000),
@@ -114,7 +114,7 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld("with an unknown reference gets a retry answer for a minute, and then a not-found answer", () => {
+  testInWorld('is answered with "retry later" for a minute if its reference is unknown, then with "not found"', () => {
     const scripted = callingBack("calls")
     return {
       ...carriers(scripted),
@@ -129,66 +129,60 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld(
-    "never reaches another organization: a reference in use makes the second reply unreadable, which is logged",
-    () => {
-      const scripted = repeating()
-      return {
-        ...carriers(scripted),
-        body: Effect.gen(function* () {
-          const { live: key } = yield* stranger
-          yield* work
-          const { id } = yield* start({}, live)
-          yield* pass(10)
-          const other = { ...live, key }
-          let theirs = ""
-          const lines = yield* logOf(
-            Effect.gen(function* () {
-              theirs = (yield* start({}, other)).id
-              yield* runDue
-            })
-          )
-          assert.include(
-            String(single(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules),
-            "ref: "
-          )
-          assert.strictEqual(yield* hear("A-1"), "taken")
-          assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
-          const { carriers, quote_ids } = (yield* read(theirs, other)).quote_request
-          assert.deepStrictEqual([carriers[0]?.reason, quote_ids], ["unreadable_answer", []])
-        })
-      }
+  testInWorld("never reaches another organization; a reply that reuses an active reference is unreadable", () => {
+    const scripted = repeating()
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
+        const { live: key } = yield* stranger
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const other = { ...live, key }
+        let theirs = ""
+        const lines = yield* logOf(
+          Effect.gen(function* () {
+            theirs = (yield* start({}, other)).id
+            yield* runDue
+          })
+        )
+        assert.include(
+          String(single(lines, "Dropped a carrier's answer that breaks the rules").annotations.broken_rules),
+          "ref: "
+        )
+        assert.strictEqual(yield* hear("A-1"), "taken")
+        assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
+        const { carriers, quote_ids } = (yield* read(theirs, other)).quote_request
+        assert.deepStrictEqual([carriers[0]?.reason, quote_ids], ["unreadable_answer", []])
+      })
     }
-  )
+  })
 
-  testInWorld(
-    "reaches the latest ask if the carrier reuses a reference after the first ask has ended or was erased",
-    () => {
-      const scripted = repeating()
-      return {
-        ...carriers(scripted),
-        body: Effect.gen(function* () {
-          yield* work
-          yield* start({}, live)
-          yield* pass(10)
-          assert.strictEqual(yield* hear("A-1", declined), "taken")
-          const { id } = yield* start({}, live)
-          yield* pass(10)
-          assert.strictEqual(yield* hear("A-1"), "taken")
-          assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
-          yield* start()
-          yield* pass(2_000)
-          yield* reset()
-          assert.strictEqual(yield* hear("A-1"), "taken")
-          const after = yield* start({}, live)
-          yield* pass(10)
-          assert.deepStrictEqual(yield* outcomes(after.id), ["calls pending"])
-        })
-      }
+  testInWorld("reaches the latest ask if the carrier reuses the reference of an ended or erased ask", () => {
+    const scripted = repeating()
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
+        yield* work
+        yield* start({}, live)
+        yield* pass(10)
+        assert.strictEqual(yield* hear("A-1", declined), "taken")
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        assert.strictEqual(yield* hear("A-1"), "taken")
+        assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
+        yield* start()
+        yield* pass(2_000)
+        yield* reset()
+        assert.strictEqual(yield* hear("A-1"), "taken")
+        const after = yield* start({}, live)
+        yield* pass(10)
+        assert.deepStrictEqual(yield* outcomes(after.id), ["calls pending"])
+      })
     }
-  )
+  })
 
-  testInWorld("is optional: a carrier without references names the ask by its idempotency key", () => {
+  testInWorld("can name the ask by its idempotency key if the carrier has no references", () => {
     const unnamed = prompt(
       "calls",
       { kind: "pending", ref: "", poll_after_ms: null },
@@ -234,42 +228,38 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld(
-    "creates few records if its reference is unknown, however many callbacks arrive, and no records remain after an hour",
-    () => {
-      const scripted = callingBack("calls")
-      return {
-        ...carriers(scripted),
-        body: Effect.gen(function* () {
-          yield* Effect.forkScoped((yield* Retention).forever)
-          const storage = yield* Storage
-          const rows = Effect.map(
-            Effect.forEach(kinds.all, ({ name: kind }) =>
-              storage.page({ workspace_id: directoryWorkspace, kind, order: "oldest", limit: 10_000, after: null })
-            ),
-            (pages) => pages.flatMap(({ records }) => records)
-          )
-          const before = yield* rows
-          const counts: Array<number> = []
-          for (let round = 0; round < 4; round++) {
-            for (let nth = 0; nth < 400; nth++)
-              assert.strictEqual(yield* hear(`anna-${round}-${nth}@example.com`), again)
-            const found = yield* rows
-            counts.push(found.length - before.length)
-            assert.notInclude(JSON.stringify(found), "anna")
-            yield* pass(minuteMs)
-          }
-          assert.isAbove(counts[0] ?? 0, 0)
-          assert.strictEqual(counts[3], counts[0])
-          assert.isBelow(counts[3] ?? 0, 400)
-          yield* pass(60 * minuteMs)
-          assert.lengthOf(yield* rows, before.length)
-        })
-      }
+  testInWorld("creates few records if its reference is unknown, and none remain after an hour", () => {
+    const scripted = callingBack("calls")
+    return {
+      ...carriers(scripted),
+      body: Effect.gen(function* () {
+        yield* Effect.forkScoped((yield* Retention).forever)
+        const storage = yield* Storage
+        const rows = Effect.map(
+          Effect.forEach(kinds.all, ({ name: kind }) =>
+            storage.page({ workspace_id: directoryWorkspace, kind, order: "oldest", limit: 10_000, after: null })
+          ),
+          (pages) => pages.flatMap(({ records }) => records)
+        )
+        const before = yield* rows
+        const counts: Array<number> = []
+        for (let round = 0; round < 4; round++) {
+          for (let nth = 0; nth < 400; nth++) assert.strictEqual(yield* hear(`anna-${round}-${nth}@example.com`), again)
+          const found = yield* rows
+          counts.push(found.length - before.length)
+          assert.notInclude(JSON.stringify(found), "anna")
+          yield* pass(minuteMs)
+        }
+        assert.isAbove(counts[0] ?? 0, 0)
+        assert.strictEqual(counts[3], counts[0])
+        assert.isBelow(counts[3] ?? 0, 400)
+        yield* pass(60 * minuteMs)
+        assert.lengthOf(yield* rows, before.length)
+      })
     }
-  )
+  })
 
-  testInWorld("is not readable in storage, and is erased with its request", () => {
+  testInWorld("leaves no readable reference in storage, and none once the request is erased", () => {
     const scripted = callingBack("calls")
     return {
       ...carriers(scripted),
@@ -290,7 +280,7 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld("is found after a seal key rotation", () => {
+  testInWorld("still reaches its ask after a seal key rotation", () => {
     const scripted = callingBack("calls")
     return {
       ...carriers(scripted),
@@ -305,7 +295,7 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld("is forgotten when its quotes are erased", () => {
+  testInWorld("leaves no reference in storage once its quotes are erased", () => {
     const scripted = callingBack("calls")
     return {
       ...carriers(scripted),

@@ -125,7 +125,7 @@ describe("a rate-limited ask", () => {
   })
 })
 
-describe("over HTTP,", () => {
+describe("answers over HTTP", () => {
   const asked = (idempotent: boolean) =>
     defineCarrier({
       id: "naic:12345",
@@ -148,7 +148,7 @@ describe("over HTTP,", () => {
       count === 1 ? FakeCarrier.status(status, { "retry-after": retry_after }) : FakeCarrier.json({})
     )
     testInWorld(
-      `a ${status} with a Retry-After of ${retry_after} seconds is retried after that time`,
+      `a ${status} with a Retry-After of ${retry_after} seconds causes a retry after that time`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

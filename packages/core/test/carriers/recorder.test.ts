@@ -38,7 +38,7 @@ describe("an exchange with a carrier", () => {
     adapter: { ...posting.adapter, redact: ["applicant", "drivers.*.name"] }
   }
   testRecorded(
-    "is recorded with its HTTP messages, but without declared facts, secrets, undeclared headers and query values",
+    "is recorded without declared facts, secrets, undeclared headers and query values",
     Effect.gen(function* () {
       const id = yield* ask()
       const [exchange, ...others] = yield* onRecord()
@@ -118,7 +118,7 @@ describe("an exchange with a carrier", () => {
     ]
   ] as const) {
     testRecorded(
-      `has its non-JSON, non-XML bodies ${what}`,
+      `has bodies other than JSON and XML ${what}`,
       Effect.gen(function* () {
         yield* ask()
         const [exchange] = yield* onRecord()
@@ -156,7 +156,7 @@ describe("an exchange with a carrier", () => {
     idempotent: false
   })
   testRecorded(
-    "that times out shows which HTTP exchange was aborted, and how long it took",
+    "shows which HTTP exchange a timeout aborted, and how long it took",
     Effect.gen(function* () {
       yield* ask(2 * secondMs)
       const [exchange] = yield* onRecord()
@@ -168,7 +168,7 @@ describe("an exchange with a carrier", () => {
   )
 
   testRecorded(
-    "that reaches no server shows the error's class and code",
+    "shows the error's class and code if it reaches no server",
     Effect.gen(function* () {
       yield* ask()
       const found = yield* onRecord()
@@ -226,7 +226,7 @@ describe("an exchange with a carrier", () => {
     rest: { ask: () => Effect.die(Object.assign(new TypeError("hidden"), { code: "ECONNRESET" })) }
   })
   testRecorded(
-    "in which the adapter throws shows the error's class and code, but no message",
+    "shows the error's class and code, but no message, if the adapter throws",
     Effect.gen(function* () {
       yield* ask()
       const found = yield* onRecord()
@@ -237,7 +237,7 @@ describe("an exchange with a carrier", () => {
   )
 
   testRecorded(
-    "whose offers break rules names the rules by path",
+    "names broken rules by path",
     Effect.gen(function* () {
       yield* ask()
       const [exchange] = yield* onRecord()
@@ -250,9 +250,9 @@ describe("an exchange with a carrier", () => {
   )
 })
 
-describe("exchange records include", () => {
+describe("exchange records", () => {
   testRecorded(
-    "each attempt of an ask",
+    "include each attempt of an ask",
     Effect.gen(function* () {
       yield* ask(10 * secondMs)
       assert.deepStrictEqual(
@@ -267,7 +267,7 @@ describe("exchange records include", () => {
   )
 
   testRecorded(
-    "polls, even failed polls",
+    "include polls, even those without an answer yet",
     Effect.gen(function* () {
       yield* ask(30 * secondMs)
       assert.deepStrictEqual(
@@ -278,7 +278,7 @@ describe("exchange records include", () => {
     polled("acme", 2)
   )
 
-  testRecordedBy("callbacks with their content, even late callbacks", () => {
+  testRecordedBy("include callbacks with their content, even late ones", () => {
     const calling = callingBack("acme")
 
     return {
@@ -305,7 +305,7 @@ describe("exchange records include", () => {
   })
 
   testRecorded(
-    "refreshes",
+    "include refreshes",
     Effect.gen(function* () {
       yield* ask(2 * minuteMs)
       assert.deepStrictEqual(
@@ -325,7 +325,7 @@ describe("exchange records include", () => {
     }
   })
   testRecorded(
-    "only the first refreshes of an offer that is refreshed repeatedly",
+    "include only the first refreshes of an offer that is refreshed repeatedly",
     Effect.gen(function* () {
       yield* ask()
       for (let i = 0; i < 150; i++) yield* pass(minuteMs)

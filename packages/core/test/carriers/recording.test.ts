@@ -16,9 +16,9 @@ describe("the recording setting", () => {
   const declining = prompt("declining", declined)
   const failing = prompt("failing", unavailable("maintenance"))
   for (const [what, recording, kept] of [
-    ["`failures` keeps only exchanges without an answer", { sandbox: "all", live: "failures" }, ["failing"]],
-    ["`none` keeps nothing", { sandbox: "all", live: "none" }, []],
-    ["`all` keeps everything", { sandbox: "none", live: "all" }, ["declining", "failing"]]
+    ["keeps only exchanges without an answer if it is `failures`", { sandbox: "all", live: "failures" }, ["failing"]],
+    ["keeps nothing if it is `none`", { sandbox: "all", live: "none" }, []],
+    ["keeps everything if it is `all`", { sandbox: "none", live: "all" }, ["declining", "failing"]]
   ] as const) {
     testRecorded(
       what,
@@ -57,9 +57,9 @@ describe("the recording setting", () => {
   )
 })
 
-describe("recordings are erased", () => {
+describe("recordings", () => {
   testRecorded(
-    "after a week",
+    "are erased after a week",
     Effect.gen(function* () {
       yield* start({}, live)
       yield* runDue
@@ -76,7 +76,7 @@ describe("recordings are erased", () => {
   )
 
   testRecorded(
-    "no later than their request's facts",
+    "are erased no later than their request's facts",
     Effect.gen(function* () {
       yield* start({}, live)
       yield* runDue
@@ -103,7 +103,7 @@ describe("recordings are erased", () => {
   )
 
   testRecorded(
-    "by a reset of the sandbox",
+    "are erased by a reset of the sandbox",
     Effect.gen(function* () {
       yield* work
       yield* start({})
@@ -170,7 +170,7 @@ describe("the OnCarrierExchange hook", () => {
   ]
   for (const [how, onExchange] of failing) {
     testRecorded(
-      `that ${how} is logged without the error's message, and the carrier's answer still counts`,
+      `does not affect the carrier's answer if it ${how}, and the log omits the error's message`,
       Effect.gen(function* () {
         const lines: Array<string> = []
         const logger = Logger.make(({ cause, fiber, message }) => {
@@ -238,35 +238,32 @@ describe("the carrier metrics", () => {
   )
 })
 
-describe("the span of a call to an adapter", () => {
-  testRecordedBy(
-    "names the carrier, line, attempt and outcome; HTTP requests inside have no span, because their URLs could contain facts",
-    () => {
-      const spans: Array<{ readonly name: string; readonly attributes: ReadonlyMap<string, unknown> }> = []
-      const tracer = Tracer.make({
-        span: (options) => {
-          const span = new Tracer.NativeSpan(options)
-          spans.push(span)
-          return span
-        }
-      })
-
-      return {
-        scripted: carrier("acme", () => send(HttpClientRequest.get("https://api.acme.example/quotes?name=Ada"))),
-        body: Effect.gen(function* () {
-          yield* Effect.withTracer(ask(), tracer)
-          const span = spans.find(({ name }) => name === "carrier ask") ?? assert.fail()
-          assert.deepInclude(Object.fromEntries(span.attributes), {
-            carrier: "acme",
-            line: "renters",
-            attempt: 1,
-            outcome: "offers"
-          })
-          assert.notInclude(JSON.stringify(spans.map(({ attributes, name }) => [name, ...attributes])), "Ada")
-        })
+describe("an adapter call's span", () => {
+  testRecordedBy("names the carrier, line, attempt and outcome, and contains no spans for HTTP requests", () => {
+    const spans: Array<{ readonly name: string; readonly attributes: ReadonlyMap<string, unknown> }> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
       }
+    })
+
+    return {
+      scripted: carrier("acme", () => send(HttpClientRequest.get("https://api.acme.example/quotes?name=Ada"))),
+      body: Effect.gen(function* () {
+        yield* Effect.withTracer(ask(), tracer)
+        const span = spans.find(({ name }) => name === "carrier ask") ?? assert.fail()
+        assert.deepInclude(Object.fromEntries(span.attributes), {
+          carrier: "acme",
+          line: "renters",
+          attempt: 1,
+          outcome: "offers"
+        })
+        assert.notInclude(JSON.stringify(spans.map(({ attributes, name }) => [name, ...attributes])), "Ada")
+      })
     }
-  )
+  })
 })
 
 describe("the HTTP client that a host has set", () => {

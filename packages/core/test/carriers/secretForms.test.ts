@@ -109,7 +109,7 @@ const drawn = fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLeng
   return () => all[next++ % all.length] ?? 0
 })
 
-describe("secrets that a carrier repeats in any form", () => {
+describe("secrets repeated by a carrier", () => {
   it.each(Object.entries(encodings))("are redacted without redacting other text: %s", (_, write: Write) => {
     fc.assert(
       fc.property(secret, calm, calm, drawn, (secret, before, after, draw) => {

@@ -64,7 +64,7 @@ const mostInAMinute = (moments: ReadonlyArray<number>): number =>
 
 describe("hosts that share one storage backend", () => {
   testInWorld(
-    "together stay within a carrier's declared rate, and use all of it",
+    "stay within a carrier's declared rate together, and use all of it",
     Effect.gen(function* () {
       const rate_per_minute = 120
       const minutes = 10
@@ -82,7 +82,7 @@ describe("hosts that share one storage backend", () => {
   )
 
   testInWorld(
-    "together have no more calls in progress than a carrier allows, and delay no other carrier",
+    "have no more concurrent calls together than a carrier allows, and delay no other carrier",
     Effect.gen(function* () {
       let running = 0
       let most = 0

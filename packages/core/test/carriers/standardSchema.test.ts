@@ -31,7 +31,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it.effect("that does not match is unreadable, and the error names paths but no values", () =>
+  it.effect("is unreadable if it does not match the schema, and the error names paths but no values", () =>
     Effect.gen(function* () {
       const answer = yield* answered(() => json({ number: 7, premium_cents: "s3cret", notes: ["a", 1] }))
       const { reason, broken_rules } = yield* Effect.flip(
@@ -50,7 +50,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it("equals what the library itself parses, for any body", () =>
+  it("equals the schema library's own result, for any body", () =>
     fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -71,7 +71,7 @@ describe("an answer read with a Standard Schema", () => {
       )
     ))
 
-  it.effect("in XML has lists where the schema has them, at any depth and behind references", () =>
+  it.effect("has lists in XML where the schema has them, at any depth and behind references", () =>
     Effect.gen(function* () {
       const Driver = z.object({
         Name: z.string(),
@@ -91,7 +91,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it.effect("in XML has lists where the schema has them, even next to types that JSON Schema lacks", () =>
+  it.effect("has lists in XML where the schema has them, even next to types that JSON Schema lacks", () =>
     Effect.gen(function* () {
       const Rated = z.object({ Quote: z.object({ Until: z.coerce.date(), Note: z.array(z.string()) }) })
       const answer = yield* answered(xml("<Quote><Until>2026-12-01</Until><Note>a</Note></Quote>"))
@@ -107,7 +107,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it.effect("in XML has lists of repeated elements if the schema cannot describe lists", () =>
+  it.effect("has lists of repeated XML elements if the schema cannot describe lists", () =>
     Effect.gen(function* () {
       const answer = yield* answered(xml("<Quote><Note>a</Note><Note>b</Note></Quote>"))
       assert.strictEqual(
@@ -117,7 +117,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it.effect("causes an error that says what to change if the schema is asynchronous or invalid", () =>
+  it.effect("fails if the schema is asynchronous or invalid, and the error says what to change", () =>
     Effect.gen(function* () {
       const answer = yield* answered(() => json("x"))
       const late = bare(() => Promise.reject(new Error("late")))

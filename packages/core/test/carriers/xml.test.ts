@@ -134,7 +134,7 @@ describe("an answer in XML", () => {
     })
   )
 
-  it.effect("that does not match the schema is reported by its path, without any value", () =>
+  it.effect("is reported by path and without values if it does not match the schema", () =>
     Effect.gen(function* () {
       const { broken_rules, message, reason } = yield* refusal(soap("<Deductible>secret</Deductible>"), Rated)
       assert.strictEqual(reason, "unreadable_answer")
@@ -161,7 +161,7 @@ describe("an answer in XML", () => {
     ["a duplicate attribute", '<a b="1" b="2"/>'],
     ["JSON", '{"a":1}']
   ]
-  it.effect.each(hostile)("is refused with %s", ([, text]) =>
+  it.effect.each(hostile)("is refused if it contains %s", ([, text]) =>
     Effect.gen(function* () {
       const { code, message, reason } = yield* refusal(text)
       assert.deepStrictEqual([code, reason], ["NOT_XML", "unreadable_answer"])
@@ -265,13 +265,13 @@ describe("a request in XML", () => {
 const kept = (text: string, paths: ReadonlyArray<string> = []) =>
   Redaction.bodyOf(text, "text/xml", Redaction.redactionAfter({ redact: paths }, undefined, []))
 
-describe("a record of XML", () => {
+describe("an XML record", () => {
   const body =
     '<s:Envelope xmlns:s="urn:s"><s:Body>\n  <Quote ref="Q-7"><Applicant email="a@b.example"><Name>Ada</Name></Applicant>' +
     "<Driver><Name>Ada</Name><Age>40</Age></Driver><Driver><Name>Bob</Name><Age>41</Age></Driver>" +
     "<Password>hidden</Password><Login AccessToken='hidden'/></Quote></s:Body></s:Envelope>"
 
-  it("contains no secret and no value at a redacted path, whether or not the path names the envelope", () => {
+  it("contains no secret and no value at a redacted path, with or without the envelope in the path", () => {
     const names =
       "<Driver><Name>[redacted]</Name><Age>40</Age></Driver><Driver><Name>[redacted]</Name><Age>41</Age></Driver>"
     const expected =

@@ -109,7 +109,7 @@ describe("the types of an event", () => {
     expectTypeOf<Pick<Event, "id" | "line">>().toEqualTypeOf<{ readonly id: string; readonly line: LineName }>()
   })
 
-  it("are distinguished by type, with room for new types", () => {
+  it("are discriminated by type, and allow new types", () => {
     expectTypeOf((event: Event) => {
       switch (event.type) {
         case "quote.created":

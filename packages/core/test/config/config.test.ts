@@ -127,7 +127,7 @@ describe("a configuration", () => {
     assert.include(faultsOf(given), says)
   })
 
-  it("is rejected in one message with every fault, without the values", () => {
+  it("is rejected with one message that lists every fault without its value", () => {
     const secret = "sk_live_Zq7x"
     const wrong = { ...acme, handoff_hosts: secret, ask: undefined }
     assert.deepStrictEqual(
@@ -200,7 +200,7 @@ describe("a configuration", () => {
     })
   })
 
-  it("are rejected with at most a hundred faults, and a count of the rest", () => {
+  it("is rejected with a list of at most a hundred faults and a count of the rest", () => {
     const lines = faultsOf({ carriers: Array.from({ length: 150 }, () => null) }).split("\n")
     assert.lengthOf(lines, 102)
     assert.strictEqual(lines.at(-1), "  … and 50 more errors.")

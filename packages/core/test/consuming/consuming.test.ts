@@ -214,7 +214,7 @@ describe("a consumer that stops", () => {
   )
 
   test(
-    "aborts its handler after the grace period, and the event is handled again without counting the attempt",
+    "aborts its handler after the grace period, and does not count the attempt",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       let interrupted = 0
@@ -263,7 +263,7 @@ describe("a consumer that stops", () => {
 
 describe("starting a consumer", () => {
   test(
-    "is refused with an invalid name or option, which the message names",
+    "fails if the name or an option is invalid, and the message names it",
     Effect.gen(function* () {
       const one = yield* host("one", [])
       const refusals = [
@@ -281,7 +281,7 @@ describe("starting a consumer", () => {
   )
 
   test(
-    "is refused under a name that the process already uses, until that consumer has stopped",
+    "fails under a name that the process already uses, until that consumer has stopped",
     Effect.gen(function* () {
       const one = yield* host("one", [])
       const { stop } = yield* one.consume()

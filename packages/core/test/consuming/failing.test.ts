@@ -27,7 +27,7 @@ const place = (event: number) =>
 
 describe("an event that fails", () => {
   test(
-    "is retried after pauses that double up to a maximum, while later events wait and other workspaces continue",
+    "is retried after doubling pauses, while later events of its workspace wait",
     Effect.gen(function* () {
       const handled: Array<Handled & { readonly at: number }> = []
       const times: Array<number> = []
@@ -90,7 +90,7 @@ describe("an event that fails", () => {
   )
 
   test(
-    "can be retried by any process: it stays parked on failure, and is done on success",
+    "can be retried from any process, and stays parked if it fails again",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const fails = new Set([1, 2])
@@ -198,7 +198,7 @@ describe("a handler that hangs", () => {
   )
 
   test(
-    "and ignores its signal is not called again before it returns; another process continues",
+    "is not called again before it returns if it ignores its signal; another process continues",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)

@@ -18,7 +18,7 @@ import {
 
 describe("two processes that consume under one name", () => {
   test(
-    "handle each event once, in order, and one event of a workspace at a time",
+    "handle each event once and in order, one event per workspace at a time",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -49,7 +49,7 @@ describe("two processes that consume under one name", () => {
   )
 
   test(
-    "share the workspaces: while one handles an event of one workspace, the other handles another workspace",
+    "handle events of different workspaces concurrently",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -67,7 +67,7 @@ describe("two processes that consume under one name", () => {
   )
 
   test(
-    "take over from a process that dies: the event is handled again once the lease has expired, and not before",
+    "handle a dead process's event again once its lease has expired, and not before",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -141,9 +141,9 @@ describe("a process that cannot reach storage for longer than its lease", () => 
   )
 })
 
-describe("a process whose clock is so far behind that its lease has expired for all others", () => {
+describe("a process whose clock is far behind", () => {
   test(
-    "stops when it finds that another process has taken over, and undoes nothing the other process has done",
+    "stops when it finds that another process has taken over, and undoes none of that process's work",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -194,8 +194,8 @@ describe("a consumer whose events were erased", () => {
   })
 
   for (const [how, erases, isTold] of [
-    ["because of their age is notified, and continues at the oldest event", erase, true],
-    ["by a reset continues with the new feed, without a notification", reset, false]
+    ["is notified if they were too old, and continues at the oldest event", erase, true],
+    ["continues with the new feed after a reset, without a notification", reset, false]
   ] as const) {
     test(
       how,
@@ -222,7 +222,7 @@ describe("a consumer whose events were erased", () => {
   }
 
   test(
-    "by a reset while it runs continues with the new events",
+    "continues with the new events after a reset while it runs",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const expired: Array<ExpiredEvents> = []

@@ -137,7 +137,7 @@ describe("a parked event", () => {
   )
 
   test(
-    "stays parked if the program's hook fails, which is logged",
+    "stays parked if the program's hook fails, and the failure is logged",
     Effect.gen(function* () {
       yield* organization(1)
       const one = yield* host("one", [])

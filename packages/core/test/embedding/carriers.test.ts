@@ -31,12 +31,12 @@ describe("an embedded service's carriers", () => {
 
   it.live.each([
     {
-      says: "the program's own along with the sandbox's",
+      says: "the program's own and the fictional carriers",
       options: defineConfig({ carriers: [acme] }),
       fictional: true
     },
     {
-      says: "only the program's own if it omits the sandbox's",
+      says: "only the program's own if the fictional carriers are turned off",
       options: defineConfig({ carriers: [acme], fictional_carriers: false }),
       fictional: false
     },
@@ -55,7 +55,7 @@ describe("an embedded service's carriers", () => {
     })
   )
 
-  it.live("cannot be asked if one of them is invalid: a start call fails with every fault in one message", () =>
+  it.live("make start calls fail if one of them is invalid, with every fault in one message", () =>
     Effect.gen(function* () {
       const wrong = prompt("naic:23456", undefined, { states: ["NY", "ZZ"] }).adapter
       const { ready, createOrganization } = yield* embedded({ carriers: [wrong, acme, acme] })

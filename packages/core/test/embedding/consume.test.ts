@@ -34,7 +34,7 @@ const first = async (quotewire: Embedded, handle: EventHandler = () => undefined
 }
 
 describe("a program that embeds the service", () => {
-  test("consumes events with promises, and stops", async ({ quotewire, organization_id, client }) => {
+  test("can consume events with promises, and stop", async ({ quotewire, organization_id, client }) => {
     const { got, stop } = await first(quotewire)
     const { id } = await client.start_quote_request(startOf())
     const [event, { attempt, environment, signal, ...context }] = await got
@@ -59,9 +59,7 @@ describe("a program that embeds the service", () => {
     await quotewire.consume("billing", nothing)()
   })
 
-  test("gets an error that names each option with a value that only JavaScript allows, without the value", async ({
-    quotewire
-  }) => {
+  test("gets an error that names an option of the wrong type, without its value", async ({ quotewire }) => {
     const nothing = () => undefined
     const wrong: ReadonlyArray<readonly [ReadonlyArray<unknown>, RegExp]> = [
       [["billing"], /^The consumer billing needs a function as its handler\.$/],
@@ -80,7 +78,7 @@ describe("a program that embeds the service", () => {
     await quotewire.consume("billing", nothing, { types: undefined, ...JSON.parse("{}") })()
   })
 
-  test("lists parked events by name only, up to the limit", async ({ quotewire }) => {
+  test("gets an error if it lists parked events with an invalid name or limit", async ({ quotewire }) => {
     for (const given of [[undefined], ["a b"], ["billing", { limit: Number.NaN }], ["billing", { limit: 1_001 }]]) {
       const listed: Promise<unknown> = Reflect.apply(quotewire.listParkedEvents, quotewire, given)
       const error: unknown = await listed.catch((error: unknown) => error)

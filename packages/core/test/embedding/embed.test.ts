@@ -46,7 +46,7 @@ const around = (change: (storage: Storage["Service"]) => Partial<Storage["Servic
     Effect.map(Storage, (storage) => ({ ...storage, ...change(storage) }))
   ).pipe(Layer.provide(MemoryStorage.layer))
 
-describe("a key of an embedded service", () => {
+describe("an embedded service's key", () => {
   it.live("is created with a warning if no carrier can be asked in its environment", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
@@ -247,7 +247,7 @@ describe("an embedded service's rate limits", () => {
       )
     )
 
-  it.live("for calls are off by default, and the program can set them", () =>
+  it.live("are off by default for calls, and can be set by the program", () =>
     Effect.gen(function* () {
       const free = yield* startMany(yield* clientOf(yield* still()), 70)
       assert.isTrue(free.every(Result.isSuccess))
@@ -259,7 +259,7 @@ describe("an embedded service's rate limits", () => {
     })
   )
 
-  it.live("for test events are on by default, to protect receivers", () =>
+  it.live("are on by default for test events, to protect receivers", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* still({ webhooks: receiving }))
       const test = (id: string, name: string) =>
@@ -307,7 +307,7 @@ describe("a rejected call", () => {
     })
   )
 
-  it.live("throws an ApiError in key management, even while storage is unavailable", () =>
+  it.live("throws an ApiError from key management, even while storage is unavailable", () =>
     Effect.gen(function* () {
       const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 }))
       const quotewire = yield* embedded({ storage: around(() => ({ commit: () => away })) })

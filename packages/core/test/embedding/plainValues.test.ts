@@ -41,7 +41,7 @@ const keyOf = (quotewire: ReturnType<typeof embed>) =>
   })
 
 describe("seal keys", () => {
-  it.live("are strings, newest first, as generateSealKey creates them", () =>
+  it.live("are a list of strings from generateSealKey, newest first", () =>
     Effect.gen(function* () {
       const storage = yield* kept
       const [older, newer] = [generateSealKey(), generateSealKey()]
@@ -57,7 +57,7 @@ describe("seal keys", () => {
     })
   )
 
-  it.live("that are random cannot open stored data, and the message says that no seal keys were given", () =>
+  it.live("cannot open earlier data if they are random, and the error says that none were given", () =>
     Effect.gen(function* () {
       const storage = yield* kept
       const first = yield* embedded({ storage, seal_keys: [generateSealKey()] })
@@ -83,7 +83,7 @@ describe("seal keys", () => {
       says: ` seal_keys.1: Can be guessed: pass ${randomly}`
     },
     { seal_keys: [], says: " seal_keys: Must be a list of at least one seal key, as generateSealKey() returns them." }
-  ])("that are invalid are named by position, without their values: $says", ({ says, seal_keys }) =>
+  ])("are named by position, without their values, if they are invalid: $says", ({ says, seal_keys }) =>
     Effect.gen(function* () {
       const message = yield* messageOf((yield* embedded({ seal_keys })).ready)
       assert.strictEqual(message, `The configuration is not valid:${says}`)
@@ -91,7 +91,7 @@ describe("seal keys", () => {
   )
 })
 
-describe("an option of the wrong type, which JavaScript allows", () => {
+describe("an option of the wrong type", () => {
   const secret = "a secret"
   const wrong: ReadonlyArray<readonly [string, unknown, RegExp]> = [
     ["storage", undefined, /storage: Must be a layer, such as MemoryStorage\.layer/],
@@ -177,7 +177,7 @@ describe("a program's logger", () => {
     })
   )
 
-  it.live("that throws does no harm, and the entries it fails to log are printed", () =>
+  it.live("does no harm if it throws, and the entries it fails to log are printed", () =>
     Effect.gen(function* () {
       const printed = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => printed.mockRestore()))
@@ -240,7 +240,7 @@ describe("an embedded service's organizations", () => {
     })
   )
 
-  it.live("have strings as ids, as do their keys, so that a program can store the ids", () =>
+  it.live("have ids that are plain strings, as do their keys", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
       const { key_id } = yield* keyOf(quotewire)

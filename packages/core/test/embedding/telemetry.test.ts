@@ -65,7 +65,7 @@ const afterCalls = Effect.gen(function* () {
 })
 
 describe("a program's telemetry", () => {
-  it.live("gets a span for each call, below the program's own span, and a span for each exchange with a carrier", () =>
+  it.live("gets a span for each call, inside the program's own span, and one for each carrier exchange", () =>
     Effect.gen(function* () {
       const { finished, parent } = yield* afterCalls
       const byName = (name: string) => finished().find((span) => span.name === name) ?? assert.fail(`No span ${name}`)

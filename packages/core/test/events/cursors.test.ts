@@ -114,7 +114,7 @@ describe("the list of quote requests", () => {
   }
 
   testInWorld(
-    "rejects a limit outside 1 to 100, and unknown statuses and lines with a list of the allowed ones",
+    "rejects a limit outside 1 to 100, and unknown statuses and lines, listing the allowed values",
     Effect.gen(function* () {
       for (const limit of [0, 101, 1.5]) assert.deepStrictEqual(pathsOf(yield* refusal(list({ limit }))), ["limit"])
       const error = yield* refusal(list({ status: "queued", line: "boat" }))
@@ -153,7 +153,7 @@ describe("the list of quote requests", () => {
 
 describe("the feed", () => {
   testInWorld(
-    "returns every event once in one order, whatever the page size, and a cursor on an empty page",
+    "returns every event once and in order, whatever the page size, and a cursor even on an empty page",
     Effect.gen(function* () {
       const empty = yield* events()
       assert.deepStrictEqual(empty.events, [])
@@ -265,7 +265,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "keeps events for 30 days: a cursor before an erased event expires, but a cursor just after it does not",
+    "keeps events for 30 days, and expires only cursors before an erased event",
     Effect.gen(function* () {
       const beforeAll = (yield* events()).next_cursor
       yield* start()
@@ -292,7 +292,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "also erases expired events in live",
+    "erases expired events in live, too",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       yield* start({}, live)

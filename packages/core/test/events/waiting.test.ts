@@ -217,7 +217,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "does not wait for a request that does not exist or that it may not read",
+    "does not wait for a request that does not exist or is hidden from the caller",
     Effect.gen(function* () {
       const { id, read_handle } = yield* start({}, { as: "platform" })
       assert.strictEqual((yield* refusal(read("qreq_x", {}, {})))._tag, "not_found")

@@ -73,7 +73,7 @@ describe("a feedback report", () => {
   )
 
   testInWorld(
-    "is rejected with every wrong field: missing, too long, of a wrong type, too many, or unknown",
+    "is rejected with a list of all missing, malformed and unknown fields",
     Effect.gen(function* () {
       const error = yield* refusal(
         send({
@@ -101,7 +101,7 @@ describe("a feedback report", () => {
   )
 
   testInWorld(
-    "is measured in characters, not UTF-16 units, and is searched for personal numbers completely",
+    "is measured in characters, not UTF-16 units, and is searched completely for personal numbers",
     Effect.gen(function* () {
       const wide = "\u{1f600}"
       yield* send({ summary: wide.repeat(200), actual: wide.repeat(2_000) })
@@ -147,7 +147,7 @@ describe("a feedback report", () => {
   )
 
   testInWorld(
-    "is rejected with all other errors listed besides the personal number",
+    "is rejected with all its other errors, too, if it contains a personal number",
     Effect.gen(function* () {
       const error = yield* refusal(send({ kind: "praise", actual: "4242 4242 4242 4242" }))
       assert.sameMembers([...pathsOf(error)], ["kind", "actual"])

@@ -201,7 +201,7 @@ const mended = (line: StandardLineName, input: unknown): unknown => {
 }
 
 describe.each(lineNames)("the line %s", (line) => {
-  it("any facts are accepted or rejected in the same way by the decoder, the first served schema and the current schema", () => {
+  it("accepts the same facts in its decoder, its first served schema and its current schema", () => {
     const check = checker(decoders[line])
     const before = stock(first[line])
     const now = stock(lineNamed(line).facts_schema)
@@ -220,7 +220,7 @@ describe.each(lineNames)("the line %s", (line) => {
     assert.isAbove(verdicts.wrong, 600)
   })
 
-  it("the facts' schema is served with every keyword of the first served schema", () => {
+  it("serves a schema with every keyword of its first served schema", () => {
     const lost = (before: unknown, now: unknown, path: string): ReadonlyArray<string> => {
       if (!isMembers(before)) return JSON.stringify(before) === JSON.stringify(now) ? [] : [path]
       return Object.entries(before).flatMap(([key, value]) => {
@@ -232,7 +232,7 @@ describe.each(lineNames)("the line %s", (line) => {
     assert.deepStrictEqual(lost(first[line], lineNamed(line).facts_schema, ""), [])
   })
 
-  it("any facts are read without throwing, and rejected without repeating values", () => {
+  it("reads any facts without throwing, and rejects them without repeating values", () => {
     const marker = "Zq9#refused"
     const marked = (value: unknown): unknown => {
       if (typeof value === "string") return `${marker}${value}`
@@ -258,7 +258,7 @@ describe.each(lineNames)("the line %s", (line) => {
     )
   })
 
-  it("any facts are accepted once random errors are repaired, and all assumptions are added", () => {
+  it("accepts any facts once random errors are repaired, and adds all assumptions", () => {
     fc.assert(
       fc.property(application(line), (input) => {
         const parsed = readBy(line, asJson(mended(line, input)))

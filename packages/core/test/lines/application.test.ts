@@ -29,16 +29,16 @@ const completed = ({ line, facts }: Application) => {
 }
 const subjectsOf = (application: Application) => completed(application).subjects
 
-describe("the smallest valid applications", () => {
+describe("valid applications", () => {
   it.each<readonly [StandardLineName, unknown]>([
     ["personal_auto", auto],
     ["renters", renters],
     ["pet", pets]
-  ])("of %s are accepted unchanged", (line, input) => {
+  ])("are accepted unchanged in their smallest form (%s)", (line, input) => {
     assert.deepStrictEqual<unknown>(accepted(line, input), { line, facts: input })
   })
 
-  it.each(standardLines)("include the documented example for $name, which is accepted", ({ name, example }) => {
+  it.each(standardLines)("include the documented example for $name", ({ name, example }) => {
     assert.deepStrictEqual<unknown>(accepted(name, example), { line: name, facts: example })
   })
 })

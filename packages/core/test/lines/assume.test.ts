@@ -142,7 +142,7 @@ describe("assume", () => {
     ["state_minimum", null, false],
     ["enhanced", 500, true]
   ] as const)(
-    "takes the coverages of the level %s, which then do not count as assumptions",
+    "takes the coverages of the %s level without reporting them as assumptions",
     (level, deductible, uninsured) => {
       const { facts, assumptions } = assumeAuto({ ...auto, coverage: { level } })
       assert.strictEqual(facts.coverage.uninsured_motorist, uninsured)
@@ -152,7 +152,7 @@ describe("assume", () => {
     }
   )
 
-  it("keeps uninsured motorist coverage where the state requires it, and values that were sent along with a level", () => {
+  it("keeps required uninsured motorist coverage, and values that were sent along with a level", () => {
     const illinois = assumeAuto({
       ...auto,
       garaging_address: { state: "IL", zip: "60601" },

@@ -39,7 +39,7 @@ describe("an address", () => {
 describe("a policy's drivers", () => {
   const path = "application.drivers.0"
 
-  it("must start with the applicant, who is listed once", () => {
+  it("must start with the applicant, listed only once", () => {
     const spouse = { ...driver, relationship: "spouse" }
     accepted("personal_auto", { ...auto, drivers: [driver, spouse] })
     assert.deepStrictEqual(
@@ -57,12 +57,12 @@ describe("a policy's drivers", () => {
     ])
   })
 
-  it.each(["2012-11-20", "1915-11-21"])("who were born on %s are accepted", (date_of_birth) => {
+  it.each(["2012-11-20", "1915-11-21"])("are accepted if one was born on %s", (date_of_birth) => {
     accepted("personal_auto", withDriver({ date_of_birth }))
   })
 
   it.each(["2012-11-21", "1915-11-20", "2026-11-21", "1991-02-29", "1991-13-01", "04/12/1991"])(
-    "who were born on %s are rejected",
+    "are rejected if one was born on %s",
     (date_of_birth) => {
       assert.deepStrictEqual(invalidPaths("personal_auto", withDriver({ date_of_birth })), [`${path}.date_of_birth`])
     }
@@ -170,7 +170,7 @@ describe("dates", () => {
     }
   )
 
-  it("of birth must not be in the future", () => {
+  it("are rejected if a birth date is in the future", () => {
     const born = (date_of_birth: string) => ({ ...renters, applicant: { date_of_birth } })
     accepted("renters", born("2000-02-29"))
     assert.deepStrictEqual(invalidPaths("renters", born("2026-11-21")), ["application.applicant.date_of_birth"])

@@ -210,7 +210,7 @@ describe("a configuration's lines", () => {
     assert.deepStrictEqual(faultsOf({ lines: given }), says)
   })
 
-  it("are the ones that its carriers are checked against", () => {
+  it("are used to check its carriers", () => {
     const acme = prompt("naic:12345").adapter
     const [terms] = Object.values(acme.lines)
     if (terms === undefined) return assert.fail("has no line")
@@ -286,7 +286,7 @@ const startBicycle = (changes: object = {}, options?: Parameters<typeof startWit
 
 describe("a host's custom line", () => {
   testInWorld(
-    "is quoted by a carrier that declares it, which gets the typed facts",
+    "is quoted by a carrier that declares it and gets the typed facts",
     Effect.gen(function* () {
       const { id } = yield* startBicycle({}, live)
       yield* runDue
@@ -328,7 +328,7 @@ describe("a host's custom line", () => {
   )
 
   testInWorld(
-    "has requests that can be read, listed, expired and erased even when the host no longer offers the line",
+    "leaves its requests readable and erasable when the host no longer offers it",
     Effect.gen(function* () {
       const { id } = yield* startBicycle()
       yield* advance(1)
@@ -357,7 +357,7 @@ describe("a host's custom line", () => {
   )
 
   testInWorld(
-    "fails a queued request if the host no longer offers the line, and the log explains why",
+    "makes a queued request fail if the host no longer offers it, and the log explains why",
     Effect.gen(function* () {
       const { id } = yield* startBicycle({}, live)
       const there = yield* Effect.provideService(anotherHost({ carriers: [] }), Lines, standard)

@@ -59,7 +59,7 @@ describe("the audit log", () => {
   )
 
   testInWorld(
-    "is searched by operation, outcome, organization and request, and read page by page",
+    "can be searched by operation, outcome, organization and request, page by page",
     Effect.gen(function* () {
       const { organization } = yield* World
       const { token } = yield* tokenOf()
@@ -113,36 +113,33 @@ describe("the audit log", () => {
     })
   )
 
-  testInWorld(
-    "is written first, so that an operation that cannot be recorded neither changes nor shows anything",
-    () => {
-      const state = { refuses: false }
-      const refusing = (storage: Storage["Service"]): Storage["Service"] => ({
-        ...storage,
-        commit: (change) =>
-          state.refuses && change.writes.some(({ kind }) => kind === "audit_entry")
-            ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))
-            : storage.commit(change)
+  testInWorld("is written first: an operation that cannot be recorded changes and shows nothing", () => {
+    const state = { refuses: false }
+    const refusing = (storage: Storage["Service"]): Storage["Service"] => ({
+      ...storage,
+      commit: (change) =>
+        state.refuses && change.writes.some(({ kind }) => kind === "audit_entry")
+          ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))
+          : storage.commit(change)
+    })
+    return {
+      around: refusing,
+      body: Effect.gen(function* () {
+        const { token } = yield* tokenOf()
+        const { id } = yield* start()
+        state.refuses = true
+        const refused = [
+          yield* refusal(callWith(token, createOrganization, { name: "Acme" })),
+          yield* refusal(callWith(token, readExchanges, { id })),
+          yield* refusal(callWith(token, getTimeline, { id }))
+        ]
+        state.refuses = false
+        assert.deepStrictEqual(
+          refused.map(({ _tag }) => _tag),
+          refused.map(() => "service_unavailable")
+        )
+        assert.strictEqual((yield* callWith(token, listOrganizations)).organizations.length, 1)
       })
-      return {
-        around: refusing,
-        body: Effect.gen(function* () {
-          const { token } = yield* tokenOf()
-          const { id } = yield* start()
-          state.refuses = true
-          const refused = [
-            yield* refusal(callWith(token, createOrganization, { name: "Acme" })),
-            yield* refusal(callWith(token, readExchanges, { id })),
-            yield* refusal(callWith(token, getTimeline, { id }))
-          ]
-          state.refuses = false
-          assert.deepStrictEqual(
-            refused.map(({ _tag }) => _tag),
-            refused.map(() => "service_unavailable")
-          )
-          assert.strictEqual((yield* callWith(token, listOrganizations)).organizations.length, 1)
-        })
-      }
     }
-  )
+  })
 })

@@ -35,7 +35,7 @@ const stranger = Effect.gen(function* () {
 
 describe("an operator", () => {
   testInWorld(
-    "sets, tests and removes connections, without a secret in any response or log",
+    "can set, test and remove connections, without a secret in any response or log",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const { organization } = yield* World
@@ -59,7 +59,7 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "sees an open circuit, and closes it",
+    "can see and close an open circuit",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       yield* work
@@ -86,7 +86,7 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "retries and drops parked events",
+    "can retry and drop parked events",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const other = yield* stranger
@@ -121,7 +121,7 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "erases a person's data only in their own organization, and records who requested this",
+    "can erase a person's data only in their own organization, and must say who requested it",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const other = yield* stranger
@@ -142,7 +142,7 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "revokes keys only in their own organization",
+    "can revoke keys only in their own organization",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const other = yield* stranger
@@ -158,7 +158,7 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "sees how long work has waited, by kind",
+    "can see how long work has waited, by kind",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       assert.deepInclude(yield* callWith(token, getWork), {

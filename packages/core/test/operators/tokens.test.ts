@@ -78,7 +78,7 @@ describe("an operator's token", () => {
   )
 
   testInWorld(
-    "has its own limit of calls per minute, and leaves no audit log entry beyond it",
+    "has its own call limit per minute, and calls over the limit leave no audit log entry",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const { token: other } = yield* tokenOf()

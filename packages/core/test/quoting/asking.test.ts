@@ -17,7 +17,7 @@ import { beginning, feed, live, outcomes, pass, read, start, testInWorld, work }
 
 const secondsOf = (carrier: ScriptedCarrier) => carrier.asks.map(({ at }) => (at - beginning) / 1_000)
 
-describe("asking a carrier", () => {
+describe("an ask to a carrier", () => {
   testInWorld("times out after 15 seconds, and the request ends without waiting for the deadline", () => {
     const never = silent("never", { idempotent: false, attempt_timeout_ms: 3_600_000 })
     return {
@@ -36,7 +36,7 @@ describe("asking a carrier", () => {
 
   for (const reason of ["carrier_error", "timeout"] as const) {
     testInWorld(
-      `retries an ask to an idempotent carrier after ${reason}, with the same idempotency key and after a pause`,
+      `is retried with the same idempotency key, after a pause, if an idempotent carrier replies ${reason}`,
       () => {
         const once = carrier("flaky", (_, nth) => Effect.succeed(nth === 1 ? unavailable(reason) : offers()))
         return {
@@ -74,7 +74,7 @@ describe("asking a carrier", () => {
     }
   })
 
-  testInWorld("does not retry an ask after a decline or a refusal, or if the carrier is not idempotent", () => {
+  testInWorld("is not retried after a decline or a refusal, or if the carrier is not idempotent", () => {
     const others: ReadonlyArray<readonly [string, CarrierReply]> = [
       ["declined", declined],
       ["rate_limited", unavailable("rate_limited")],
@@ -99,7 +99,7 @@ describe("asking a carrier", () => {
     }
   })
 
-  testInWorld("starts no attempt when less than the carrier's typical time is left", () => {
+  testInWorld("is not attempted again when less than the carrier's typical time is left", () => {
     const late = prompt(
       "late",
       { kind: "unavailable", reason: "timeout", retry_after_ms: 86_000 },
@@ -117,7 +117,7 @@ describe("asking a carrier", () => {
     }
   })
 
-  testInWorld("ends open asks at the deadline after 90 seconds, and completes a request that has an offer", () => {
+  testInWorld("ends at the deadline after 90 seconds, and a request that has an offer completes", () => {
     const early = slow("early", 10_000)
     const never = polled("never", Number.POSITIVE_INFINITY)
     return {
@@ -136,7 +136,7 @@ describe("asking a carrier", () => {
     }
   })
 
-  testInWorld("ignores an answer after the request has ended", () => {
+  testInWorld("ignores any answer after the request has ended", () => {
     const answers = slow("answers", 200)
     return {
       ...carriers(answers),
@@ -154,8 +154,8 @@ describe("asking a carrier", () => {
   })
 })
 
-describe("a host that respects a carrier's limits", () => {
-  testInWorld("runs at most as many concurrent asks as the carrier allows, and delays no other carrier", () => {
+describe("a host", () => {
+  testInWorld("runs at most as many concurrent asks as a carrier allows, and delays no other carrier", () => {
     const narrow = slow("narrow", 2_000, offers(), { max_concurrent: 2 })
     const quick = prompt("quick")
     return {
@@ -175,7 +175,7 @@ describe("a host that respects a carrier's limits", () => {
     }
   })
 
-  testInWorld("starts at most as many asks per minute as the carrier allows", () => {
+  testInWorld("starts at most as many asks per minute as a carrier allows", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 3 })
     return {
       ...carriers(rationed),

@@ -41,7 +41,7 @@ describe("an adapter that breaks its contract", () => {
     const broken = rogue("broken", () => Effect.succeed(reply))
     const well = prompt("well")
     testInWorld(
-      `answers with ${what}, and only this carrier's answer is unreadable`,
+      `makes only its own carrier's answer unreadable if it answers with ${what}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -69,7 +69,7 @@ describe("an adapter that breaks its contract", () => {
     const broken = rogue("broken", ask, { idempotent: false })
     const well = prompt("well")
     testInWorld(
-      `${what}, and only this carrier has an error`,
+      `makes only its own carrier fail if it ${what}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

@@ -101,7 +101,7 @@ const identity = /Ada|Lovelace|lovelace\.example|5550147|Analytical|Apt 7/
 describe("a carrier's ask", () => {
   for (const line of ["personal_auto", "renters", "pet"] as const) {
     testInWorld(
-      `for ${line} has no name, e-mail, phone or street unless its adapter has declared that it needs them`,
+      `has no name, e-mail, phone or street unless the adapter has declared a need for them (${line})`,
       () => {
         const general = prompt("general")
 
@@ -125,7 +125,7 @@ describe("a carrier's ask", () => {
     )
   }
 
-  testInWorld("has the assumptions from the day of the start, even after midnight", () => {
+  testInWorld("keeps the assumptions of the day on which the request started, even after midnight", () => {
     const later: Array<CarrierAsk> = []
     const lasting = prompt("lasting", offers(offer({ refresh_after_ms: minuteMs })), {
       rest: {
@@ -174,7 +174,7 @@ describe("a carrier's ask", () => {
     }
   })
 
-  testInWorld("is not made without the disclosure if the carrier uses credit, and never outside its states", () => {
+  testInWorld("is not made without a required credit disclosure, and never outside the carrier's states", () => {
     const uses = prompt("uses", offers(), { uses_credit: true, states: ["TX", "CA"] })
     const distant = prompt("distant", offers(), { states: ["AK"] })
     const near = prompt("near", offers(), { states: ["TX", "CA"] })
@@ -204,28 +204,25 @@ describe("a carrier's ask", () => {
     }
   })
 
-  testInWorld(
-    "fails the request immediately if no carrier is left, and reports which carriers were not asked and why",
-    () => {
-      const distant = prompt("distant", offers(), { states: ["AK"] })
-      return {
-        ...carriers(distant),
-        body: Effect.gen(function* () {
-          yield* work
-          const { id } = yield* start({}, live)
-          yield* pass(10)
-          const { quote_request } = yield* read(id, live)
-          assert.deepStrictEqual(
-            [quote_request.status, quote_request.status_details.reason, quote_request.version],
-            ["failed", "no_carrier_available", 2]
-          )
-          assert.deepStrictEqual(yield* outcomes(id), ["distant not_asked state_not_served"])
-          assert.deepStrictEqual(
-            (yield* feed(live)).map(({ type }) => type),
-            ["quote_request.queued", "quote_request.failed"]
-          )
-        })
-      }
+  testInWorld("is not made if no carrier qualifies, and the request ends immediately with the reasons", () => {
+    const distant = prompt("distant", offers(), { states: ["AK"] })
+    return {
+      ...carriers(distant),
+      body: Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const { quote_request } = yield* read(id, live)
+        assert.deepStrictEqual(
+          [quote_request.status, quote_request.status_details.reason, quote_request.version],
+          ["failed", "no_carrier_available", 2]
+        )
+        assert.deepStrictEqual(yield* outcomes(id), ["distant not_asked state_not_served"])
+        assert.deepStrictEqual(
+          (yield* feed(live)).map(({ type }) => type),
+          ["quote_request.queued", "quote_request.failed"]
+        )
+      })
     }
-  )
+  })
 })

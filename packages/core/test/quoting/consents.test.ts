@@ -91,7 +91,7 @@ const consents: ReadonlyArray<Consent> = [
     paths: ["contact_channels.sms"]
   },
   {
-    says: "from a caller with a key cannot be a quote disclosure",
+    says: "cannot be a quote disclosure if the caller has a key",
     send: { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true },
     paths: ["quote_disclosure_version", "quote_disclosure_accepted"]
   }
@@ -136,7 +136,7 @@ describe("consent in a start call", () => {
   )
 
   testInWorld(
-    "without a key is the person's agreement instead of a receipt, and the response has the service's own receipt",
+    "can be the person's agreement if the caller has no key, and the service issues the receipt",
     keyless(
       Effect.gen(function* () {
         const input = agreed()
@@ -165,7 +165,7 @@ describe("consent in a start call", () => {
   )
 
   testInWorld(
-    "without a key is recorded along with how the person was asked, and appears in the timeline",
+    "is recorded with the way in which the person was asked, and appears in the timeline",
     keyless(
       Effect.gen(function* () {
         const timelines = yield* Timelines
@@ -232,7 +232,7 @@ describe("consent in a start call", () => {
   ]
   for (const [says, changes, paths] of withoutKey) {
     testInWorld(
-      `without a key: ${says}`,
+      `is checked if the caller has no key: ${says}`,
       keyless(
         Effect.gen(function* () {
           const error = yield* refusal(startWith(JSON.parse(JSON.stringify(agreed(changes))), noKey))

@@ -27,7 +27,7 @@ const inWorldOfDeaths = (...all: ReadonlyArray<ScriptedCarrier>) => ({
 const deadly = (id: string, times: number) =>
   carrier(id, (_, nth) => (nth <= times ? Effect.never : Effect.succeed(offers())), { idempotent: true })
 
-describe("an ask interrupted by its process's death", () => {
+describe("an ask interrupted by a crash", () => {
   testInWorld("is not retried if the carrier is not idempotent, and the timeline shows this", () => {
     const scripted = carrier("once", () => Effect.never, { idempotent: false })
     return {
@@ -76,7 +76,7 @@ describe("an ask interrupted by its process's death", () => {
     }
   })
 
-  testInWorld("is retried and answered if another ask caused the death", () => {
+  testInWorld("is retried and answered if another ask caused the crash", () => {
     const innocent = deadly("innocent", 1)
     return {
       ...inWorldOfDeaths(innocent),

@@ -71,7 +71,7 @@ describe("erasing a quote request", () => {
   for (const environment of environments) {
     for (const [name, asked, before, after] of states) {
       testInWorld(
-        `(${name}, in ${environment}) ends the request and its quotes, and keeps prices and events`,
+        `ends the request and its quotes, and keeps prices and events (${name}, in ${environment})`,
         Effect.gen(function* () {
           const options = { environment }
           const { organization } = yield* World
@@ -276,7 +276,7 @@ describe("erasing a quote request", () => {
   )
 
   testInWorld(
-    "returns an empty list for unknown ids, and names wrong fields in the refusal",
+    "returns an empty list for unknown ids, and names wrong fields in the error",
     Effect.gen(function* () {
       for (const unknown of [`qreq_${"0".repeat(26)}`, "qreq_", "?"]) {
         assert.deepStrictEqual(yield* eraseRequest(unknown), nothing)

@@ -55,7 +55,7 @@ describe("an erasure that runs concurrently with other work", () => {
     }
   })
 
-  testInWorld("is decided again if a carrier's answer is stored concurrently", () => {
+  testInWorld("erases a carrier's answer that is stored concurrently, too", () => {
     const answering = callingBack("b")
 
     let between: Effect.Effect<void> | null = null

@@ -76,9 +76,9 @@ const failingOnce = (poll: () => Effect.Effect<CarrierReply>) => {
   return { ...scripted, polls: () => count }
 }
 
-describe("a poll that", () => {
+describe("a poll", () => {
   for (const [what, poll, reason] of failures) {
-    testInWorld(`${what} ${reason === null ? "is retried" : "fails its carrier immediately"}`, () => {
+    testInWorld(`${reason === null ? "is retried" : "is not retried"} if it ${what}`, () => {
       const scripted = failingOnce(poll)
       return {
         ...carriers(scripted),
@@ -97,7 +97,7 @@ describe("a poll that", () => {
     })
   }
 
-  testInWorld("cannot be retried before the deadline fails its carrier with the failure's reason", () => {
+  testInWorld("ends with the failure's reason if it cannot be retried before the deadline", () => {
     const closed = prompt(
       "polled",
       { kind: "pending", ref: "r", poll_after_ms: 2_000 },
@@ -115,7 +115,7 @@ describe("a poll that", () => {
   })
 })
 
-describe("a poll over HTTP that gets", () => {
+describe("a poll over HTTP", () => {
   for (const [what, script, reason] of answers) {
     const acme = defineCarrier({
       id: "naic:12345",
@@ -126,7 +126,7 @@ describe("a poll over HTTP that gets", () => {
       poll: async ({ http }) =>
         Reply.offers([{ offer_ref: "1", premium: (await http.get("/quotes")).json(Priced).premium, term_months: 12 }])
     })
-    testInWorld(`${what} ${reason === null ? "is retried" : "fails its carrier immediately"}`, () => {
+    testInWorld(`${reason === null ? "is retried" : "fails permanently"} if it gets ${what}`, () => {
       let failed = false
       const { client } = FakeCarrier.make((got, count) => {
         if (got.method === "POST") return FakeCarrier.json({})
@@ -161,7 +161,7 @@ const endsOf = (reason: string | null, once: string) => ({
   other: `${reason === "prior_claims" ? "declined" : "no_answer"} ${reason ?? once}`
 })
 
-describe("an ask that", () => {
+describe("an ask", () => {
   for (const [what, call, polled, asked] of failures) {
     const reason = asked ?? polled
     const isLimited = what === "reports a rate limit"
@@ -170,7 +170,7 @@ describe("an ask that", () => {
       const again = reason === null && (recognizes || isLimited)
 
       testInWorld(
-        `${what} ${again ? "is retried once" : "fails its carrier"} if the carrier ${recognizes ? "is" : "is not"} idempotent`,
+        `${again ? "is retried once" : "is not retried"} if it ${what} and the carrier ${recognizes ? "is" : "is not"} idempotent`,
         () => {
           const scripted = carrier("asked", (_, nth) => (nth === 1 ? call() : Effect.succeed(offers())), {
             idempotent: recognizes,
@@ -195,7 +195,7 @@ describe("an ask that", () => {
 
   for (const recognizes of [true, false]) {
     testInWorld(
-      `says when the carrier reopens ${recognizes ? "is retried then" : "fails its carrier if the carrier is not idempotent"}`,
+      `${recognizes ? "is" : "is not"} retried when the carrier reopens if the carrier ${recognizes ? "is" : "is not"} idempotent`,
       () => {
         const scripted = carrier(
           "asked",
@@ -220,7 +220,7 @@ describe("an ask that", () => {
   }
 })
 
-describe("an ask over HTTP that gets", () => {
+describe("an ask over HTTP", () => {
   for (const [what, script, polled, asked] of answers) {
     const reason = asked ?? polled
     const { idempotent, other } = endsOf(reason, what === "nothing" ? "timeout" : "carrier_error")
@@ -234,7 +234,7 @@ describe("an ask over HTTP that gets", () => {
           Reply.offers([{ offer_ref: "1", premium: (await http.get("/quotes")).json(Priced).premium, term_months: 12 }])
       })
       testInWorld(
-        `${what} ${reason === null && recognizes ? "is retried" : "fails its carrier"} if the carrier ${recognizes ? "is" : "is not"} idempotent`,
+        `${reason === null && recognizes ? "is retried" : "fails permanently"} if it gets ${what} and the carrier ${recognizes ? "is" : "is not"} idempotent`,
         () => {
           let fails = true
           const { client } = FakeCarrier.make((got, count) =>
@@ -269,9 +269,9 @@ const callbacks: ReadonlyArray<readonly [string, CarrierReply, string]> = [
   ["a carrier error", Reply.unavailable("carrier_error"), "carrier_error"]
 ]
 
-describe("a genuine callback with", () => {
+describe("a genuine callback", () => {
   for (const [what, reply, reason] of callbacks) {
-    testInWorld(`${what} fails its carrier immediately`, () => {
+    testInWorld(`ends the ask immediately if it contains ${what}`, () => {
       const scripted = callingBack("calls")
       return {
         ...carriers(scripted),
@@ -290,7 +290,7 @@ describe("a genuine callback with", () => {
 
   const throwing = callingBack("calls", { rest: { callback: thrown(new TypeError("no")) } })
   testInWorld(
-    "code that throws is refused, and the carrier may call again",
+    "is refused if the adapter throws, and the carrier may call again",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

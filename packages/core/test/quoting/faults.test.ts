@@ -33,19 +33,19 @@ const facts = /Ada|Lovelace|lovelace|1985-12|Analytical|\b10001\b|apartment/
 
 const needs = ["applicant.first_name", "applicant.last_name", "applicant.email", "dwelling.address.line1"]
 
-describe("the log entry for an adapter that fails in `ask`", () => {
+describe("the log entry for a failed `ask`", () => {
   const failures: ReadonlyArray<readonly [string, (ask: CarrierAsk) => Effect.Effect<never>, RegExp]> = [
     [
-      "by throwing",
+      "throws",
       (ask) => {
         throw telling(ask)
       },
       /^TypeError/
     ],
-    ["by a rejected promise", (ask) => Effect.promise(() => Promise.reject(telling(ask))), /^TypeError/],
-    ["by dying", (ask) => Effect.die(telling(ask)), /^TypeError/],
+    ["rejects a promise", (ask) => Effect.promise(() => Promise.reject(telling(ask))), /^TypeError/],
+    ["dies", (ask) => Effect.die(telling(ask)), /^TypeError/],
     [
-      "with a cause that has a code",
+      "throws an error whose cause has a code",
       (ask) =>
         Effect.sync(() => {
           const inner = Object.assign(telling(ask), { code: "ECONNREFUSED" })
@@ -55,7 +55,7 @@ describe("the log entry for an adapter that fails in `ask`", () => {
     ]
   ]
   for (const [how, ask, error] of failures) {
-    testInWorld(`${how} names the carrier, request, error and location, without the facts in the message`, () => {
+    testInWorld(`names the error and its location, but no facts, if the adapter ${how}`, () => {
       const broken = prompt("broken", offers(), { needs, idempotent: false, rest: { ask } })
       return {
         ...carriers(broken),
@@ -73,7 +73,7 @@ describe("the log entry for an adapter that fails in `ask`", () => {
 
   const thrown = prompt("broken", offers(), { idempotent: false, rest: { ask: (ask) => Effect.die(ask.facts) } })
   testInWorld(
-    "by throwing the facts themselves says only that an object was thrown",
+    "says only that an object was thrown if the adapter throws the facts",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest(identified)
       assert.strictEqual(single(lines, crashed).cause, "object: message omitted")
@@ -83,7 +83,7 @@ describe("the log entry for an adapter that fails in `ask`", () => {
   )
 })
 
-describe("the log entry for an adapter that fails", () => {
+describe("an adapter's log entries", () => {
   const throwing = () => {
     throw new RangeError("no")
   }
@@ -101,7 +101,7 @@ describe("the log entry for an adapter that fails", () => {
   ]
   for (const [where, millis, broken] of elsewhere) {
     testInWorld(
-      `in \`${where}\` names the carrier, the request, the error and the location`,
+      `name the carrier, request, error and location of a failure in \`${where}\``,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest({}, millis)
         const line = single(lines, crashed)
@@ -113,7 +113,7 @@ describe("the log entry for an adapter that fails", () => {
   }
 
   testInWorld(
-    "in `callback` names the carrier, the error and the location",
+    "name the carrier, error and location of a failure in `callback`",
     Effect.gen(function* () {
       const service = yield* Asking
       const lines = yield* logOf(service.callback("broken", callbackOf("r", offers())))
@@ -128,7 +128,7 @@ describe("the log entry for an adapter that fails", () => {
     rest: { ask: () => Effect.as(Effect.logInfo("the carrier's own words"), offers()) }
   })
   testInWorld(
-    "has the carrier and the request, as do the adapter's own log entries",
+    "name the carrier and the request if the adapter itself writes them",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
       const { annotations } = single(lines, "the carrier's own words")
@@ -182,7 +182,7 @@ describe("the log entry for a refused answer", () => {
     const broken = prompt("broken")
     Object.assign(broken.adapter, { ask: () => Effect.succeed(answer) })
     testInWorld(
-      `with ${what} names the carrier, request and rule, and appears once`,
+      `names the carrier, the request and the broken rule: ${what}`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         const { annotations } = single(lines, refused)
@@ -206,7 +206,7 @@ describe("the log entry for a refused answer", () => {
     const broken = prompt("broken", offers(offer({ refresh_after_ms: minuteMs })))
     Object.assign(broken.adapter, { refresh: () => Effect.succeed(found) })
     testInWorld(
-      `to \`refresh\` with ${what} names the carrier, request and rule`,
+      `names the carrier, the request and the rule that a refresh broke: ${what}`,
       Effect.gen(function* () {
         const { lines } = yield* logOfRequest({}, 2 * minuteMs)
         assert.include(String(single(lines, refused).annotations.broken_rules), rule)
@@ -215,7 +215,7 @@ describe("the log entry for a refused answer", () => {
     )
   }
 
-  testInWorld("in a callback names the carrier and rule, and the request if it is known", () => {
+  testInWorld("names the carrier, the rule that a callback broke, and the request if it is known", () => {
     const calls = callingBack("calls")
     return {
       ...carriers(calls),
@@ -243,7 +243,7 @@ describe("the log entry for a refused answer", () => {
   })
 
   testInWorld(
-    "says if only the first ten of its offers were used",
+    "says if only the first ten offers were used",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
       single(lines, "A carrier made too many offers; using the first 10")

@@ -63,13 +63,13 @@ describe("a hedge", () => {
 
   const unreadable: CarrierReply = JSON.parse('{ "kind": "declined", "reason": "full_moon" }')
   const races: ReadonlyArray<readonly [string, Answer, Answer, number, string]> = [
-    ["that is refused does not end the first call", [8, offers()], [1, unavailable("rate_limited")], 8, "quoted"],
-    ["that fails does not end the first call", [8, offers()], [1, unavailable("carrier_error")], 8, "quoted"],
-    ["that throws does not end the first call", [8, offers()], [1, "broken"], 8, "quoted"],
-    ["with an unreadable answer does not end the first call", [8, offers()], [1, unreadable], 8, "quoted"],
+    ["does not end the first call if it is refused", [8, offers()], [1, unavailable("rate_limited")], 8, "quoted"],
+    ["does not end the first call if it fails", [8, offers()], [1, unavailable("carrier_error")], 8, "quoted"],
+    ["does not end the first call if it throws", [8, offers()], [1, "broken"], 8, "quoted"],
+    ["does not end the first call if its answer is unreadable", [8, offers()], [1, unreadable], 8, "quoted"],
     ["continues if the first call fails", [5, unavailable("carrier_error")], [3, offers()], 7, "quoted"],
     ["continues if the first call throws", [5, "broken"], [3, offers()], 7, "quoted"],
-    ["that is declined ends the ask", [8, offers()], [1, declined], 5, "declined prior_claims"],
+    ["ends the ask if it is declined", [8, offers()], [1, declined], 5, "declined prior_claims"],
     [
       "leaves the first call's reason if both fail",
       [5, unavailable("maintenance")],
@@ -126,7 +126,7 @@ describe("a hedge", () => {
   })
 
   testRecorded(
-    "that throws is recorded with the first call's answer",
+    "is recorded with the first call's answer if it throws",
     Effect.gen(function* () {
       yield* work
       yield* start({}, live)
@@ -139,7 +139,7 @@ describe("a hedge", () => {
   )
 
   testRecorded(
-    "that throws leaves the first call's reason in the record if the first call fails too",
+    "leaves the first call's reason in the record if it throws and the first call fails",
     Effect.gen(function* () {
       yield* work
       yield* start({}, live)

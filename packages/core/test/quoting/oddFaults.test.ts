@@ -17,14 +17,14 @@ const throwingGetter = (ask: CarrierAsk) =>
   })
 
 const odd: ReadonlyArray<readonly [string, (ask: CarrierAsk) => Error]> = [
-  ["without a stack", (ask) => Object.assign(telling(ask), { stack: null })],
-  ["whose getter throws", throwingGetter]
+  ["has no stack", (ask) => Object.assign(telling(ask), { stack: null })],
+  ["has a getter that throws", throwingGetter]
 ]
 
 describe("an adapter that fails unusually", () => {
   for (const [what, error] of odd) {
     testInWorld(
-      `by an error ${what} gets one log entry without facts, and the carrier has failed`,
+      `gets one log entry without facts if its error ${what}`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         assert.include(single(lines, "A carrier's adapter failed").cause, "Error")
@@ -36,7 +36,7 @@ describe("an adapter that fails unusually", () => {
   }
 
   testInWorld(
-    "by never finishing a callback is logged after 15 seconds, and the callback is refused",
+    "is logged after 15 seconds if it never finishes a callback, and the callback is refused",
     Effect.gen(function* () {
       const service = yield* Asking
       const lines = yield* logOf(

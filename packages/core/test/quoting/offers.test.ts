@@ -92,7 +92,7 @@ describe("the check of an offer", () => {
   for (const [what, changes] of bad) {
     const broken = prompt("broken", offers(offer(), offer({ offer_ref: "offer-2", ...changes })))
     testInWorld(
-      `rejects ${what}, and then shows no offer from this answer`,
+      `rejects ${what}, and shows no offer from the same answer`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
@@ -217,7 +217,7 @@ describe("a carrier's action", () => {
     )
   )
   testInWorld(
-    "is shown with clean text, and with its links unchanged",
+    "is shown with its text cleaned and its links unchanged",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -249,8 +249,8 @@ describe("a carrier's questions", () => {
   )
 })
 
-describe("several offers from one carrier", () => {
-  testInWorld("each become a quote, in one step of the request", () => {
+describe("several offers", () => {
+  testInWorld("each become a quote, in one step of the request, if they are from one carrier", () => {
     const three = prompt(
       "three",
       offers(...[3, 1, 2].map((n) => offer({ offer_ref: `offer-${n}`, product: `Tier ${n}` })))
@@ -281,23 +281,20 @@ describe("several offers from one carrier", () => {
     }
   })
 
-  testInWorld(
-    "from forty carriers that answer concurrently are all recorded, each in its own version of the request",
-    () => {
-      const many = Array.from({ length: 40 }, (_, i) => prompt(`carrier-${i}`))
-      return {
-        ...carriers(...many),
-        body: Effect.gen(function* () {
-          yield* work
-          const { id } = yield* start({}, live)
-          yield* pass(10)
-          const { quote_request, quotes } = yield* read(id, live)
-          assert.lengthOf(quotes, 40)
-          assert.strictEqual(quote_request.version, 42)
-          assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
-          for (const { asks } of many) assert.lengthOf(asks, 1)
-        })
-      }
+  testInWorld("are each recorded in a request version of their own if carriers answer concurrently", () => {
+    const many = Array.from({ length: 40 }, (_, i) => prompt(`carrier-${i}`))
+    return {
+      ...carriers(...many),
+      body: Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const { quote_request, quotes } = yield* read(id, live)
+        assert.lengthOf(quotes, 40)
+        assert.strictEqual(quote_request.version, 42)
+        assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
+        for (const { asks } of many) assert.lengthOf(asks, 1)
+      })
     }
-  )
+  })
 })

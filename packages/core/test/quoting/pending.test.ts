@@ -45,7 +45,7 @@ describe("a carrier that is polled", () => {
     })
   }
 
-  testInWorld("is not polled after the request has ended, and the log does not mention a late answer", () => {
+  testInWorld("is not polled after the request has ended, and no late answer is logged", () => {
     const scripted = polled("polled", Number.POSITIVE_INFINITY, 10_000)
     return {
       ...carriers(scripted),
@@ -93,8 +93,8 @@ describe("a carrier that is polled", () => {
 const hear = (carrierId: string, ...[ref, reply, genuine]: Parameters<typeof callbackOf>) =>
   Effect.flatMap(Asking, (asking) => asking.callback(carrierId, callbackOf(ref, reply, genuine)))
 
-describe("a carrier that calls back", () => {
-  testInWorld("delivers its answer with a genuine callback, and a repeated callback changes nothing", () => {
+describe("a carrier's callback", () => {
+  testInWorld("delivers the answer if it is genuine, and changes nothing if it is repeated", () => {
     const scripted = callingBack("calls")
     const other = callingBack("other")
     return {
@@ -116,7 +116,7 @@ describe("a carrier that calls back", () => {
     }
   })
 
-  testInWorld("is refused if its callback is forged, has an unknown reference, or is for another carrier's ask", () => {
+  testInWorld("is refused if it is forged, has an unknown reference, or is for another carrier's ask", () => {
     const scripted = callingBack("calls")
     const other = callingBack("other")
     return {
@@ -158,7 +158,7 @@ describe("a carrier that calls back", () => {
     }
   })
 
-  testInWorld("is refused if the adapter cannot read its callback", () => {
+  testInWorld("is refused if the adapter cannot read it", () => {
     const scripted = callingBack("calls", {
       rest: {
         callback: () => {
@@ -176,7 +176,7 @@ describe("a carrier that calls back", () => {
     }
   })
 
-  testInWorld("has its answer recorded once, however many copies of its callback arrive concurrently", () => {
+  testInWorld("is recorded once, however many copies arrive concurrently", () => {
     const scripted = callingBack("calls")
     const others = Array.from({ length: 5 }, (_, i) => callingBack(`other-${i}`))
     return {
@@ -214,15 +214,15 @@ const workAndBreakOff = Effect.gen(function* () {
 const forgetful = (id: string, idempotent: boolean) =>
   carrier(id, (_, nth) => (nth === 1 ? Effect.never : Effect.succeed(offers())), { idempotent })
 
-describe("an ask that a host leaves unfinished", () => {
+describe("an unfinished ask", () => {
   for (const [idempotent, asks, outcome] of [
     [false, 1, "in-doubt no_answer timeout"],
     [true, 2, "in-doubt quoted"]
   ] as const) {
     testInWorld(
       idempotent
-        ? "is made again by the next host where the carrier can tell a repeat"
-        : "is no answer, and never a second ask, where the carrier cannot tell a repeat",
+        ? "is repeated by the next host if the carrier is idempotent"
+        : "ends without an answer if the carrier is not idempotent",
       () => {
         const scripted = forgetful("in-doubt", idempotent)
         return {
@@ -245,7 +245,7 @@ describe("an ask that a host leaves unfinished", () => {
 
   for (const [what, hurdle] of [
     ["could not load its request", Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))],
-    ["was released before it was made", Effect.never]
+    ["was released before it was sent", Effect.never]
   ] as const) {
     testInWorld(`is sent later if it ${what}`, () => {
       const scripted = prompt("careful", offers(), { idempotent: false })
@@ -271,7 +271,7 @@ describe("an ask that a host leaves unfinished", () => {
     })
   }
 
-  testInWorld("is recorded before it is sent, and not repeated by another host if the first host dies", () => {
+  testInWorld("is recorded before it is sent, so that no other host repeats it if the first host dies", () => {
     const scripted = forgetful("gone", false)
     return {
       ...carriers(scripted),
@@ -289,7 +289,7 @@ describe("an ask that a host leaves unfinished", () => {
     }
   })
 
-  testInWorld("is released by a host that stops gracefully, so that no other host waits for the lease", () => {
+  testInWorld("is released if the host stops gracefully, so that no other host waits for the lease", () => {
     const scripted = forgetful("stopped", false)
     return {
       ...carriers(scripted),
@@ -309,7 +309,7 @@ describe("an ask that a host leaves unfinished", () => {
     }
   })
 
-  testInWorld("is rare if the host stops gracefully, because the host waits five seconds for answers", () => {
+  testInWorld("is rare after a graceful stop, because the host waits five seconds for answers", () => {
     const scripted = slow("slow", 3_000, offers(), { idempotent: false })
     return {
       ...carriers(scripted),

@@ -64,7 +64,7 @@ describe("a quote", () => {
 
   for (const line of lineNames) {
     testInWorld(
-      `for ${line} reads as expired from the moment it expires, exactly as it will be stored`,
+      `reads as expired from the moment it expires, exactly as it will be stored (${line})`,
       Effect.gen(function* () {
         const { first } = yield* quoted({ line, scenario: "quote_expires_soon" })
         const leftMs = Date.parse(first.availability.expires_at ?? "") - Date.parse("2026-11-20T12:01:00.000Z")
@@ -119,7 +119,7 @@ describe("a quote", () => {
 
   for (const version of [0, -1, 1.5]) {
     testInWorld(
-      `rejects version ${version} as invalid, not as not found`,
+      `reports version ${version} as invalid rather than as not found`,
       Effect.gen(function* () {
         const { first } = yield* quoted()
         const error = yield* refusal(getQuote(first.id, version))
@@ -129,7 +129,7 @@ describe("a quote", () => {
   }
 
   testInWorld(
-    "has version 2 after a price update at 600 seconds, with a 4.5% higher premium and actions for that version",
+    "has version 2 with a 4.5% higher premium after a price update at 600 seconds",
     Effect.gen(function* () {
       const { first } = yield* quoted({ line: "personal_auto", scenario: "price_update" })
       yield* advance(539)
@@ -240,7 +240,7 @@ describe("a quote's link to its carrier", () => {
     }
   })
 
-  testInWorld("redirects to the carrier in live, and contains no facts; an offer without a page has no link", () => {
+  testInWorld("redirects to the carrier in live, and contains no facts", () => {
     const handoff_url = "https://carrier.example/offers/1?token=x"
     const scripted = prompt("prompt", offers(offer({ handoff_url }), offer({ offer_ref: "offer-2" })))
     return {
@@ -291,7 +291,7 @@ const refreshing = (found: (nth: number) => CarrierRefresh | Effect.Effect<never
 }
 
 describe("a carrier that refreshes its offer", () => {
-  testInWorld("causes the next version of the same quote, at most once a minute", () => {
+  testInWorld("creates a new version of the same quote, at most once a minute", () => {
     const scripted = refreshing((nth) => ({
       kind: "offer",
       reason: "rechecked",
@@ -375,7 +375,7 @@ describe("a quote's comparison", () => {
     assert.isNull(Quote.fromOffer(offer({ term_months: null }), origin).price.comparison)
   })
 
-  it("says that fees may be extra, except for a renters quote, whose premium includes them", () => {
+  it("says that fees may be extra, except in renters quotes", () => {
     const labelOf = (line: StandardLineName) =>
       Quote.fromOffer(offer(), { ...origin, line: lineNamed(line) }).price.comparison?.label
     assert.strictEqual(labelOf("renters"), "Per month of cover, for comparing offers; not an instalment amount.")

@@ -62,9 +62,9 @@ const failedRefreshes = Effect.map(onRecord(), (exchanges) =>
   exchanges.filter(({ exchange }) => exchange === "refresh").map(({ attempt, reason }) => [attempt, reason])
 )
 
-describe("a refresh that", () => {
+describe("a refresh", () => {
   for (const [what, refresh, reason, again] of refreshes) {
-    testInWorld(`${what} ${again ? "is retried" : "leaves the quote unchanged"}`, () => {
+    testInWorld(`${again ? "is retried" : "leaves the quote unchanged"} if it ${what}`, () => {
       let count = 0
       const scripted = prompt("looks", offers(offer({ refresh_after_ms: 60_000 })), {
         rest: { refresh: () => (++count === 1 ? refresh() : Effect.succeed(updated)) }
@@ -81,7 +81,7 @@ describe("a refresh that", () => {
   }
 })
 
-describe("a refresh over HTTP that gets", () => {
+describe("a refresh over HTTP", () => {
   for (const [what, script, polled] of answers) {
     const again = polled === null
 
@@ -96,7 +96,7 @@ describe("a refresh over HTTP that gets", () => {
         return Reply.refreshed("price_updated", { offer_ref: "1", premium, term_months: 12 })
       }
     })
-    testInWorld(`${what} ${again ? "is retried" : "leaves the quote unchanged"}`, () => {
+    testInWorld(`${again ? "is retried" : "leaves the quote unchanged"} if it gets ${what}`, () => {
       let fails = true
       const { client } = FakeCarrier.make((got, count) =>
         fails ? script(got, count) : FakeCarrier.json({ premium: "130.00" })

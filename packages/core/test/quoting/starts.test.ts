@@ -122,11 +122,11 @@ describe("a request_key", () => {
   )
 })
 
-describe("a start call reports all wrong fields in one response", () => {
+describe("a start call with wrong fields", () => {
   const wrong = { ...smallest.personal_auto, garaging_address: { state: "TX", zip: "10001" } }
 
   testInWorld(
-    "whether they are in consents, scenario or facts",
+    "reports wrong consents, scenarios and facts together",
     Effect.gen(function* () {
       const error = yield* refusal(
         start({
@@ -144,7 +144,7 @@ describe("a start call reports all wrong fields in one response", () => {
   )
 
   testInWorld(
-    "even if some have a wrong form and others a wrong meaning",
+    "reports malformed fields together with well-formed but invalid ones",
     Effect.gen(function* () {
       const error = yield* refusal(
         startWith({
@@ -173,7 +173,7 @@ describe("a start call reports all wrong fields in one response", () => {
   )
 
   testInWorld(
-    "without repeating a rejected value",
+    "repeats no rejected value",
     Effect.gen(function* () {
       const error = yield* refusal(
         startWith({ ...startOf(), line: "SECRET", consent_receipt_id: "SECRET!", scenario: 5, application: "SECRET" })
@@ -183,7 +183,7 @@ describe("a start call reports all wrong fields in one response", () => {
     })
   )
 
-  testInWorld("and requests missing facts only if no field is wrong, before any carrier is asked", () => {
+  testInWorld("requests missing facts only once no field is wrong, before any carrier is asked", () => {
     const scripted = prompt("prompt")
     return {
       carriers: [scripted.adapter],
@@ -223,7 +223,7 @@ describe("a start call reports all wrong fields in one response", () => {
 
 describe("a start call's scenario", () => {
   testInWorld(
-    "must belong to its line, otherwise the refusal lists the line's scenarios",
+    "must be available for the line; otherwise the error lists the line's scenarios",
     Effect.gen(function* () {
       const error = yield* refusal(start({ scenario: "credit_disclosure" }))
       assert.deepStrictEqual(pathsOf(error), ["scenario"])
@@ -243,7 +243,7 @@ describe("a start call's scenario", () => {
   )
 
   testInWorld(
-    "overrides the active scenario, which overrides the carriers' rules, unless the line cannot play it",
+    "takes precedence over the active scenario, which applies only to lines that can play it",
     Effect.gen(function* () {
       assert.isNull((yield* start()).scenario)
       yield* select("zero_quotes")
@@ -318,7 +318,7 @@ describe("a start call's scenario", () => {
 
 describe("the pet line", () => {
   testInWorld(
-    "has events only for quote requests, however many quotes there are",
+    "creates events only for quote requests, and none for quotes",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "pet", scenario: "price_update" })
       yield* advance(86_400 * 20)

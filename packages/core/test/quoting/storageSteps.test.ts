@@ -4,8 +4,8 @@ import { carriers, prompt } from "./carriers.ts"
 import { noting } from "./noting.ts"
 import { live, outcomes, pass, start, testInWorld, work } from "./support.ts"
 
-describe("in storage", () => {
-  testInWorld("a start call makes one change, and reads no records", () => {
+describe("storage use", () => {
+  testInWorld("a start call makes one change and reads no records", () => {
     const { around, count, since } = noting()
     return {
       ...carriers(prompt("acme")),
@@ -22,30 +22,27 @@ describe("in storage", () => {
     }
   })
 
-  testInWorld(
-    "an ask loads its request and its facts once, and makes three changes, two of them for the carrier's limits",
-    () => {
-      const { around, count, since } = noting()
-      return {
-        ...carriers(prompt("acme")),
-        around,
-        body: Effect.gen(function* () {
-          const { id } = yield* start({}, live)
-          const before = count()
-          yield* work
-          yield* pass(10)
-          // The choice of carriers comes before the ask: it reads the same records, and is a change of its own.
-          assert.deepStrictEqual(since(before), {
-            reads: [
-              ...["application", "application"],
-              ...["carrier_health", "carrier_health", "carrier_health"],
-              ...["quote_request", "quote_request"]
-            ],
-            changes: ["quote_request", "carrier_health", "carrier_health", "offer quote quote_request"]
-          })
-          assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
+  testInWorld("an ask makes three changes, two of them for the carrier's limits", () => {
+    const { around, count, since } = noting()
+    return {
+      ...carriers(prompt("acme")),
+      around,
+      body: Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        const before = count()
+        yield* work
+        yield* pass(10)
+        // The choice of carriers comes before the ask: it reads the same records, and is a change of its own.
+        assert.deepStrictEqual(since(before), {
+          reads: [
+            ...["application", "application"],
+            ...["carrier_health", "carrier_health", "carrier_health"],
+            ...["quote_request", "quote_request"]
+          ],
+          changes: ["quote_request", "carrier_health", "carrier_health", "offer quote quote_request"]
         })
-      }
+        assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
+      })
     }
-  )
+  })
 })

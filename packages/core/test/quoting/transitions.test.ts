@@ -54,7 +54,7 @@ describe("a quote request", () => {
     assert.deepStrictEqual(request.next_actions, [{ type: "read_status", resource: "quote_request", id: request.id }])
   })
 
-  it("that is cancelled while queued fails with cancelled_by_caller, without next actions", () => {
+  it("fails with cancelled_by_caller, without next actions, if it is cancelled while queued", () => {
     const step = QuoteRequest.cancel(start().request, 5_000)
     assert.deepStrictEqual(
       [step?.event, step?.request.status, step?.request.status_details.reason, step?.request.version],
@@ -64,7 +64,7 @@ describe("a quote request", () => {
     assert.strictEqual(step?.request.updated_at, "1970-01-01T00:00:05.000Z")
   })
 
-  it("that is no longer queued is not changed by a cancellation", () => {
+  it("is not changed by a cancellation once it is no longer queued", () => {
     const begun = collecting(1)
     assert.isNull(QuoteRequest.cancel(begun.request, 5_000))
     const cancelled = QuoteRequest.cancel(start().request, 1)
@@ -209,7 +209,7 @@ const apply = (request: QuoteRequest.QuoteRequest, next: Move, at: number): Quot
   }
 }
 
-describe("whatever happens to a quote request", () => {
+describe("any history of a quote request", () => {
   it("each step raises the version by one, and at most one version is final", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 40 }), (moves) => {
@@ -251,7 +251,7 @@ describe("whatever happens to a quote request", () => {
     )
   })
 
-  it("it ends when every carrier has answered or the deadline has passed, and no question is open", () => {
+  it("a request without an open question ends at the deadline or once all carriers have answered", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(3), { minLength: 1, maxLength: 6 }), fc.nat(6), (kinds, heard) => {
         let step: QuoteRequest.Step | null = collecting(kinds.length)

@@ -47,7 +47,7 @@ const replyTo = (plan: RatePlan.RatePlan, line: StandardLineName, application: P
 
 describe("a rate plan that passes the check", () => {
   for (const name of lineNames) {
-    it(`${name}: quotes every application in its states within its bounds, or declines it with a reason`, () => {
+    it(`quotes every application in its states within its bounds, or declines it with a reason (${name})`, () => {
       const line = lineNamed(name)
       const counts = { passed: 0, refused: 0, offers: 0, declines: 0 }
       const sample = plans(name).chain((made) => {

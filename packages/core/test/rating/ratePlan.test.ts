@@ -319,25 +319,25 @@ const worked: ReadonlyArray<Row> = [
   ]
 ]
 
-describe("the check of a rate plan finds", () => {
-  it.each([...shape, ...tables, ...rules, ...worked])("%s", (_, plan, path, message) => {
+describe("the check of a rate plan", () => {
+  it.each([...shape, ...tables, ...rules, ...worked])("finds %s", (_, plan, path, message) => {
     const faults = RatePlan.check(plan)
     const found = faults.find((fault) => fault.path === path)
     assert.include(found?.message, message, JSON.stringify(faults))
   })
 
-  it("a review date that is later than the given date", () => {
+  it("finds a review date that is later than the given date", () => {
     assert.deepStrictEqual(RatePlan.check(example, { today: "2026-11-19" }), [
       { path: "reviewed_on", message: "Must not be in the future." }
     ])
     assert.deepStrictEqual(RatePlan.check(example, { today: "2026-11-20" }), [])
   })
 
-  it.each([null, 7, "plan", [], [example]])("that %j is not a rate plan", (input) => {
+  it.each([null, 7, "plan", [], [example]])("finds that %j is not a rate plan", (input) => {
     assert.isNotEmpty(RatePlan.check(input))
   })
 
-  it("at most a hundred faults, and counts the rest", () => {
+  it("lists at most a hundred faults, and counts the rest", () => {
     const rule = { reason: "prior_claims", when: [{ by: "none", above: 1 }] }
     const faults = RatePlan.check({ ...example, underwriting: Array.from({ length: 150 }, () => rule) })
     assert.lengthOf(faults, 101)

@@ -12,10 +12,10 @@ const ask = (carrier: CarrierAdapter, changes: object = {}, parts: Partial<Carri
 
 const inTexas = { address: { state: "TX", zip: "78701" }, type: "apartment" }
 
-describe("a carrier made of a rate plan", () => {
+describe("a carrier made from a rate plan", () => {
   const carrier = ratePlanCarrier(example)
 
-  it("is live, serves the states of its plan, and needs nothing that identifies a person", () => {
+  it("serves its plan's states in live, and needs no facts that identify a person", () => {
     assert.deepStrictEqual(carrier.environments, ["live"])
     assert.deepStrictEqual(ratePlanCarrier(example, { environments: ["sandbox"] }).environments, ["sandbox"])
     assert.deepStrictEqual(carrier.carrier, { id: "naic:00000", name: "Example Mutual", registry_ids: ["naic:00000"] })
@@ -25,7 +25,7 @@ describe("a carrier made of a rate plan", () => {
     assert.isUndefined(carrier.simulation)
   })
 
-  it("offers the plan's price, valid for as long as the plan says, with the plan's page", () => {
+  it("offers the plan's price, with the plan's validity and page", () => {
     const reply = ask(carrier, { dwelling: inTexas })
     const [offer] = reply.kind === "offers" ? reply.offers : []
     assert.strictEqual(offer?.premium?.amount_minor, Math.round(17_800 * 1.04 * 1.125) + 500)
@@ -46,13 +46,13 @@ describe("a carrier made of a rate plan", () => {
   })
 
   const declines: ReadonlyArray<readonly [string, object, string]> = [
-    ["by a rule", { household: { claims_last_5_years: 3 } }, "prior_claims"],
+    ["an application by a rule", { household: { claims_last_5_years: 3 } }, "prior_claims"],
     [
-      "in a state that it does not serve",
+      "an application from a state that it does not serve",
       { dwelling: { ...inTexas, address: { state: "CA", zip: "94110" } } },
       "state_not_served"
     ],
-    ["before its first day", { effective_date: today }, "start_date_out_of_range"],
+    ["a policy that starts too early", { effective_date: today }, "start_date_out_of_range"],
     ["an unavailable choice", { coverage: { deductible_usd: 250 } }, "risk_outside_guidelines"]
   ]
   it.each(declines)("declines %s", (_, changes, reason) => {

@@ -128,7 +128,7 @@ describe("prices", () => {
     // Published as 844, which includes a factor for age, which California forbids.
     ["CA", "94110", 862, 1_149],
     ["NJ", "08701", 1_034, 1_407]
-  ])("for the minimum coverage in %s are in the published range", (state, zip, lowest, highest) => {
+  ])("are in the published range for the minimum coverage in %s", (state, zip, lowest, highest) => {
     const facts = auto({ garaging_address: { state, zip }, coverage: { level: "state_minimum" } })
     const territories = planOf("sbx_pinecrest", "personal_auto").factors.find(
       ({ name }) => name === "territory"
@@ -194,7 +194,7 @@ describe("car policy coverages", () => {
     assert.strictEqual(item(sent, "property_damage")?.limit?.amount_minor, 5_000_000)
   })
 
-  it("at the state's minimum include no damage coverage, and uninsured motorist coverage only if the state requires it", () => {
+  it("include no collision or comprehensive coverage at the state_minimum level", () => {
     const coverage = { level: "state_minimum" }
     assert.isFalse(item({ coverage }, "collision")?.included)
     assert.isFalse(item({ coverage }, "comprehensive")?.included)
@@ -213,7 +213,7 @@ describe("car policy coverages", () => {
     assert.strictEqual(item({ coverage: limits }, code)?.limit?.amount_minor, 6_000_000)
   })
 
-  it("for a vehicle known only by its VIN are priced like a standard car's, which is reported", () => {
+  it("assume a standard car if only the VIN is known, and report this", () => {
     const { assumptions } = rated({ vehicles: [{ vin: "1HGCM82633A004352" }] })
     assert.deepStrictEqual(
       assumptions.map((assumption) => assumption.path),

@@ -10,7 +10,7 @@ import * as RatePlan from "../../src/rating/RatePlan.ts"
 import { ratings } from "../../src/rating/ratings.ts"
 import { assumed, reference, today } from "../sandbox/support.ts"
 
-describe("the plans that ship", () => {
+describe("the shipped plans", () => {
   it.each([...fictionalPlanFiles.map((file, index) => [fictionalPlans()[index]?.product, file]), ["example", example]])(
     "pass the check: %s",
     (_, file) => {
@@ -31,7 +31,7 @@ describe("the JSON Schema of rate plans", () => {
   ajv.addFormat("date", true)
   const fits = ajv.compile(ratePlanSchema)
 
-  it("accepts the plans that ship", () => {
+  it("accepts the shipped plans", () => {
     for (const file of [...fictionalPlanFiles, example]) assert.isTrue(fits(file), JSON.stringify(fits.errors))
   })
 
@@ -50,7 +50,7 @@ describe("the JSON Schema of rate plans", () => {
 describe("a line's variables", () => {
   const applications: { readonly [L in StandardLineName]: unknown } = reference
 
-  it.each(lineNames)("for %s match the line's application", (line) => {
+  it.each(lineNames)("match the line's application (%s)", (line) => {
     const rating = ratings.get(line)
     const risk = rating?.riskOf(assumed(line, applications[line]), {}, today)
     const names = (...scopes: ReadonlyArray<object>) => scopes.flatMap((scope) => Object.keys(scope)).sort()

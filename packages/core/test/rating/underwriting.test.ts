@@ -31,7 +31,7 @@ const declines = (ids: ReadonlyArray<string>, of: (id: string) => string | null)
 const everyone = (ids: ReadonlyArray<string>, reason: string) =>
   Object.fromEntries(ids.map((id) => [id.replace("sbx_", ""), reason]))
 
-describe("a car insurer declines", () => {
+describe("a car insurer", () => {
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
     ["no driver with a clean record", reference.personal_auto, {}],
     [
@@ -98,7 +98,7 @@ describe("a car insurer declines", () => {
     ["no car driven 25,000 miles a year", vehicle({ annual_miles: 25_000 }), {}],
     ["a driver with a foreign license", driver({ license_status: "foreign" }), { meridian: "license_status" }]
   ]
-  it.each(rows)("%s", (_, application, expected) => {
+  it.each(rows)("declines %s", (_, application, expected) => {
     const facts = autoFacts(application)
     assert.deepStrictEqual(
       declines(autoIds, (id) => declineAuto(id, facts, today)),
@@ -107,7 +107,7 @@ describe("a car insurer declines", () => {
   })
 })
 
-describe("a renters insurer declines", () => {
+describe("a renters insurer", () => {
   const dwelling = (changes: object) => ({ dwelling: { ...reference.renters.dwelling, ...changes } })
   const household = (changes: object) => ({ ...reference.renters, household: changes })
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
@@ -124,7 +124,7 @@ describe("a renters insurer declines", () => {
     ["a short-term rental", dwelling({ short_term_rental: true }), { harborline: "property_not_eligible" }],
     ["student housing", dwelling({ student_housing: true }), { harborline: "property_not_eligible" }]
   ]
-  it.each(rows)("%s", (_, application, expected) => {
+  it.each(rows)("declines %s", (_, application, expected) => {
     const facts = rentersFacts(application)
     assert.deepStrictEqual(
       declines(rentersIds, (id) => declineRenters(id, facts, today)),
@@ -133,7 +133,7 @@ describe("a renters insurer declines", () => {
   })
 })
 
-describe("a pet insurer declines", () => {
+describe("a pet insurer", () => {
   const pet = (changes: object, plan = "accident_illness") => ({
     ...reference.pet,
     pets: [{ species: "cat", breed: "domestic_shorthair", ...changes }],
@@ -153,7 +153,7 @@ describe("a pet insurer declines", () => {
     ["a pet that may be seven weeks old", pet({ birth_month: "2026-10" }), everyone(petIds, "pet_age_limit")],
     ["no pet that may be eight weeks old", pet({ birth_month: "2026-09" }), {}]
   ]
-  it.each(rows)("%s", (_, application, expected) => {
+  it.each(rows)("declines %s", (_, application, expected) => {
     const facts = petFacts(application)
     assert.deepStrictEqual(
       declines(petIds, (id) => declinePet(id, facts, today)),
@@ -161,7 +161,7 @@ describe("a pet insurer declines", () => {
     )
   })
 
-  it("no pet because of its age at whiskerwell, which offers older pets an accident-only policy and says so", () => {
+  it("may offer older pets an accident-only policy instead of declining them", () => {
     const plan = planOf("sbx_whiskerwell", "pet")
     const old = priced(plan, { line: "pet", facts: petFacts(pet({ age_years: 14 })) }, today)
     const accident = priced(plan, { line: "pet", facts: petFacts(pet({ age_years: 14 }, "accident_only")) }, today)

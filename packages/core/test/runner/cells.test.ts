@@ -44,7 +44,7 @@ const twoCells = () => {
   return { state, swept, around }
 }
 
-describe("while a cell is unavailable,", () => {
+describe("the loss of a cell", () => {
   testInWorld("old data is erased in the other cells, and in the lost cell once it is back", () => {
     const { around, state, swept } = twoCells()
     return {

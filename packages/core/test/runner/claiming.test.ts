@@ -59,13 +59,13 @@ describe("a runner", () => {
     }
   })
 
-  testInWorld("that stops during a claim releases the claimed jobs", brokenOffInAClaim(work), {
+  testInWorld("releases the claimed jobs if it stops during a claim", brokenOffInAClaim(work), {
     ...distant,
     carriers
   })
 
   testInWorld(
-    "that is interrupted during a claim releases the claimed jobs",
+    "releases the claimed jobs if it is interrupted during a claim",
     brokenOffInAClaim(Effect.map(Effect.forkChild(runDue), Fiber.interrupt)),
     { ...distant, carriers }
   )
@@ -95,7 +95,7 @@ describe("a runner", () => {
     }
   })
 
-  testInWorld("claims only occasionally for due work that another host has leased", () => {
+  testInWorld("rarely claims while another host has leased all due work", () => {
     const claims: Array<ClaimQuery> = []
     return {
       carriers,

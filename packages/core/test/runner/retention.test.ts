@@ -90,7 +90,7 @@ describe("retention", () => {
   )
 
   testInWorld(
-    "keeps a constant amount of data after years of constant use",
+    "keeps the amount of data constant over years of steady use",
     Effect.gen(function* () {
       const year = Effect.gen(function* () {
         for (const line of ["personal_auto", "renters", "pet"] as const) yield* start({ line })

@@ -146,38 +146,35 @@ describe("a runner", () => {
     })
   )
 
-  testInWorld(
-    "for one workspace claims only during its turn, so that concurrent advances cost no more than sequential ones",
-    () => {
-      /** How often storage was asked for work. */
-      const claims = { count: 0 }
-      return {
-        around: (storage) => ({
-          ...storage,
-          claim: (query: ClaimQuery) =>
-            Effect.suspend(() => {
-              claims.count++
-              return storage.claim(query)
-            })
-        }),
-        body: Effect.gen(function* () {
-          const claimsOf = Effect.fnUntraced(function* (advances: ReadonlyArray<number>, concurrency: number) {
-            yield* Effect.forEach(Array.from({ length: 20 }), () => start({ scenario: "quotes_ready" }))
-            const before = claims.count
-            yield* Effect.forEach(advances, (seconds) => advance(seconds), { concurrency })
-            return claims.count - before
+  testInWorld("claims for one workspace only in its turn, so that concurrent advances cost no more", () => {
+    /** How often storage was asked for work. */
+    const claims = { count: 0 }
+    return {
+      around: (storage) => ({
+        ...storage,
+        claim: (query: ClaimQuery) =>
+          Effect.suspend(() => {
+            claims.count++
+            return storage.claim(query)
           })
-          const inTurn = yield* claimsOf([15, 15, 15, 15], 1)
-          assert.isAbove(inTurn, 0)
-          assert.isAtMost(yield* claimsOf([15, 15, 15, 15], 4), inTurn)
-          assert.lengthOf(
-            (yield* feed()).filter(({ type }) => type === "quote_request.completed"),
-            40
-          )
+      }),
+      body: Effect.gen(function* () {
+        const claimsOf = Effect.fnUntraced(function* (advances: ReadonlyArray<number>, concurrency: number) {
+          yield* Effect.forEach(Array.from({ length: 20 }), () => start({ scenario: "quotes_ready" }))
+          const before = claims.count
+          yield* Effect.forEach(advances, (seconds) => advance(seconds), { concurrency })
+          return claims.count - before
         })
-      }
+        const inTurn = yield* claimsOf([15, 15, 15, 15], 1)
+        assert.isAbove(inTurn, 0)
+        assert.isAtMost(yield* claimsOf([15, 15, 15, 15], 4), inTurn)
+        assert.lengthOf(
+          (yield* feed()).filter(({ type }) => type === "quote_request.completed"),
+          40
+        )
+      })
     }
-  )
+  })
 
   testInWorld(
     "takes over a dead runner's jobs when its lease has expired",
@@ -193,7 +190,7 @@ describe("a runner", () => {
     })
   )
 
-  testInWorld("that is interrupted releases its jobs, and another runner continues immediately", () => {
+  testInWorld("releases its jobs if it is interrupted, and another runner continues immediately", () => {
     const { hurdle, hurdled } = makeHurdle()
     return {
       ...hurdled,
@@ -211,7 +208,7 @@ describe("a runner", () => {
     }
   })
 
-  testInWorld("whose storage fails during a job continues when storage is back, not when the lease expires", () => {
+  testInWorld("continues as soon as storage is back if storage failed during a job", () => {
     const { hurdle, hurdled } = makeHurdle()
     return {
       ...hurdled,
@@ -239,40 +236,37 @@ describe("a runner", () => {
     }
   })
 
-  testInWorld(
-    "that can claim jobs but not commit, as with a full disk, retries less and less often and abandons no job",
-    () => {
-      /** Whether the disk is full: existing rows can be read and leased, but nothing new can be stored. */
-      const full = { isFull: false, refused: 0 }
-      const filling = {
-        around: (storage: Storage["Service"]) => ({
-          ...storage,
-          commit: (change: Change) =>
-            Effect.suspend(() => {
-              if (!full.isFull) return storage.commit(change)
-              // Only jobs are counted, because the request log also tries to write.
-              full.refused += change.finishes.length
-              return away
-            })
-        })
-      }
-      return {
-        ...filling,
-        carriers,
-        body: Effect.gen(function* () {
-          const { id } = yield* start({}, live)
-          full.isFull = true
-          yield* work
-          yield* pass(60_000)
-          // At 0, 1, 3, 7, 15, 30, 45 and 60 seconds.
-          assert.strictEqual(full.refused, 8)
-          full.isFull = false
-          yield* pass(15_000)
-          assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
-        })
-      }
+  testInWorld("retries less and less often and abandons no job if it can claim but not commit", () => {
+    /** Whether the disk is full: existing rows can be read and leased, but nothing new can be stored. */
+    const full = { isFull: false, refused: 0 }
+    const filling = {
+      around: (storage: Storage["Service"]) => ({
+        ...storage,
+        commit: (change: Change) =>
+          Effect.suspend(() => {
+            if (!full.isFull) return storage.commit(change)
+            // Only jobs are counted, because the request log also tries to write.
+            full.refused += change.finishes.length
+            return away
+          })
+      })
     }
-  )
+    return {
+      ...filling,
+      carriers,
+      body: Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        full.isFull = true
+        yield* work
+        yield* pass(60_000)
+        // At 0, 1, 3, 7, 15, 30, 45 and 60 seconds.
+        assert.strictEqual(full.refused, 8)
+        full.isFull = false
+        yield* pass(15_000)
+        assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
+      })
+    }
+  })
 
   testInWorld(
     "starts new work immediately after a hint",
@@ -314,7 +308,7 @@ describe("a runner", () => {
 
 describe("a cancellation", () => {
   testInWorld(
-    "of a queued request ends it, returns the same response again, and triggers nothing further",
+    "ends a queued request, returns the same response again, and triggers nothing further",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       yield* advance(299)
@@ -335,7 +329,7 @@ describe("a cancellation", () => {
   )
 
   testInWorld(
-    "of a request whose work has begun changes nothing",
+    "changes nothing once work on the request has begun",
     Effect.gen(function* () {
       const { id } = yield* start()
       yield* advance(1)
@@ -347,7 +341,7 @@ describe("a cancellation", () => {
   )
 
   testInWorld(
-    "that races with the start of the work has one outcome, and one final event",
+    "has one outcome and one final event, even if it races with the start of the work",
     Effect.gen(function* () {
       for (let i = 0; i < 20; i++) {
         const { id } = yield* start({}, live)

@@ -83,7 +83,7 @@ const play = (steps: ReadonlyArray<Step>, around: (storage: Storage["Service"]) 
   }).pipe(Effect.provide(world({ around })), Effect.scoped)
 
 describe("an advance that runs jobs ahead of the clock", () => {
-  it.effect("produces the same feed and requests as running one job after another, in any sandbox", () =>
+  it.effect("produces the same feed and requests as running the jobs one by one", () =>
     Effect.gen(function* () {
       const sandboxes = fc.sample(fc.array(step, { minLength: 3, maxLength: 40 }), { numRuns: 25, seed: 11 })
       for (const steps of sandboxes) {
@@ -93,7 +93,7 @@ describe("an advance that runs jobs ahead of the clock", () => {
     })
   )
 
-  it.effect("needs at most a fifth of the changes and claims, with a hundred open requests", () =>
+  it.effect("makes at most a fifth as many changes and claims as running the jobs one by one", () =>
     Effect.gen(function* () {
       const steps = Array.from(
         { length: 100 },
@@ -107,7 +107,7 @@ describe("an advance that runs jobs ahead of the clock", () => {
     })
   )
 
-  it.effect("lets a runner that has fallen behind catch up, with the same feed", () =>
+  it.effect("lets a delayed runner catch up, and produces the same feed", () =>
     Effect.gen(function* () {
       const starts = 60
       const fallBehind = (around: (storage: Storage["Service"]) => Storage["Service"]) =>

@@ -54,7 +54,7 @@ describe("a call", () => {
 
 describe("an Idempotency-Key", () => {
   testInWorld(
-    "is remembered for a month of workspace time from the end of its call, even after an advance of a year",
+    "is remembered for a month of workspace time after its call ends, even if the call advances a year",
     Effect.gen(function* () {
       const first = yield* advance(year, { idempotency_key: "long" })
       yield* advance(1, { idempotency_key: "short" })
@@ -63,7 +63,7 @@ describe("an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "for a reset is remembered even after later resets",
+    "is remembered even after later resets if it was used for a reset",
     Effect.gen(function* () {
       const first = yield* reset({ idempotency_key: "first" })
       yield* reset({ idempotency_key: "second" })
@@ -114,7 +114,7 @@ describe("wrong fields", () => {
   )
 
   testInWorld(
-    "include dates that do not exist, even in a list",
+    "include nonexistent dates, even in a list",
     Effect.gen(function* () {
       const { call } = yield* World
       const input = { created_after: "2026-02-30T00:00:00Z", updated_since: "2026-01-01T24:00:00Z" }

@@ -30,7 +30,7 @@ const at = <A, E, R>(test: Effect.Effect<A, E, R>) => Effect.andThen(TestClock.s
 const on = <A>(host: Hosts.Host, call: Parameters<typeof host.ask<A>>[0]) =>
   Effect.flatMap(ending(host.ask(call)), (answer) => Option.getOrThrow(answer))
 
-describe("a host that pauses during a sandbox control and continues after another host has answered the retry", () => {
+describe("a host that resumes a sandbox control that another host has finished", () => {
   it.effect("erases nothing that was created after the reset", () =>
     Effect.gen(function* () {
       const { strike, arm, isOver } = striking("erase", "pauses before", 1)
@@ -52,7 +52,7 @@ describe("a host that pauses during a sandbox control and continues after anothe
     }).pipe(at, Effect.provide(world()), Effect.scoped)
   )
 
-  it.effect("shows no event that the reset erases", () =>
+  it.effect("shows no event that the reset has erased", () =>
     Effect.gen(function* () {
       const { strike, arm } = striking("erase", "pauses before", 1)
       const { callOnce, hosts } = yield* service(strike)
@@ -125,7 +125,7 @@ const replayStruckAt = (nth: number, fault: Hosts.Fault) =>
 describe("a replay of events", () => {
   for (const fault of ["dies after", "pauses after", "storage fails after"] as const) {
     it.effect(
-      `makes one more attempt for each event, whichever commit is hit by the fault "${fault}"`,
+      `makes one more attempt for each event, whichever commit a fault hits (${fault})`,
       () =>
         Effect.gen(function* () {
           for (let nth = 1, isOver = false; !isOver; nth++) {

@@ -45,7 +45,7 @@ const advanceWith = (idempotency_key: string | null, seconds = 60) =>
 
 describe("a sandbox control with an Idempotency-Key", () => {
   testInWorld(
-    "runs once: the same key and body return the first response, byte for byte, marked as a replay",
+    "runs once: the same key and body return the first response, marked as a replay",
     Effect.gen(function* () {
       const first = yield* advanceWith(key)
       yield* advance(30)
@@ -58,7 +58,7 @@ describe("a sandbox control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "rejects a different body, and does not use up the key for a different control",
+    "rejects a different body, but leaves the key usable for another control",
     Effect.gen(function* () {
       yield* advance(60, once)
       const error = yield* refusal(advance(61, once))
@@ -113,7 +113,7 @@ describe("a sandbox control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "stores nothing if it is refused, so that the key can be used with a different body",
+    "stores nothing if it is refused, so that its key can be used with a different body",
     Effect.gen(function* () {
       assert.strictEqual((yield* refusal(select("no_such", once)))._tag, "invalid_input")
       assert.strictEqual((yield* refusal(advance(0, once)))._tag, "invalid_input")
@@ -220,7 +220,7 @@ describe("a sandbox reset", () => {
 
 describe("the sandbox's scenarios", () => {
   testInWorld(
-    "are listed with their lines, and the refusal of an unknown scenario lists all names",
+    "are listed with their lines; the error for an unknown scenario lists all names",
     Effect.gen(function* () {
       const { call } = yield* World
       const { scenario_catalog_version, scenarios } = yield* call(operations.listSandboxScenarios, {})

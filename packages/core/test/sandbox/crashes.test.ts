@@ -28,7 +28,7 @@ const struckAt = (nth: number, fault: Hosts.Fault, isRepeated: boolean) =>
 describe("an advance of a sandbox's clock", () => {
   for (const fault of Hosts.faults) {
     it.effect(
-      `happens once and completely, whichever commit is hit by the fault "${fault}"`,
+      `happens once and completely, whichever commit a fault hits (${fault})`,
       () =>
         Effect.gen(function* () {
           const calm = yield* struckAt(0, fault, true)
@@ -45,10 +45,10 @@ describe("an advance of a sandbox's clock", () => {
   }
 })
 
-describe("an advance that was interrupted and never repeated", () => {
+describe("an interrupted advance that is never repeated", () => {
   for (const fault of ["dies after", "pauses after"] as const) {
     it.effect(
-      `is finished by the next advance, and blocks no webhook, whichever commit is hit by the fault "${fault}"`,
+      `is finished by the next advance, and blocks no webhook, whichever commit a fault hits (${fault})`,
       () =>
         Effect.gen(function* () {
           for (let nth = 1, isOver = false; !isOver; nth++) {
@@ -67,10 +67,10 @@ describe("an advance that was interrupted and never repeated", () => {
   }
 })
 
-describe("hosts that crash, pause and lose storage while two callers advance the clock", () => {
+describe("hosts that crash, pause and lose storage", () => {
   for (let seed = 1; seed <= 12; seed++) {
     it.effect(
-      `set the clock to the sum of the advances, and deliver every event: seed ${seed}`,
+      `set the clock to the sum of two callers' advances, and deliver every event (seed ${seed})`,
       () => play(seed).pipe(Effect.provide(world()), Effect.scoped),
       120_000
     )

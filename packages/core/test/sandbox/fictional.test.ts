@@ -159,7 +159,7 @@ describe("a fictional carrier's callback", () => {
     })
   )
 
-  it.effect("from another process is refused", () =>
+  it.effect("is refused if it is from another process", () =>
     Effect.gen(function* () {
       const { body, headers } = yield* sent
       const elsewhere = (yield* carriers).find(({ carrier }) => carrier.id === "sbx_meridian")
@@ -266,7 +266,7 @@ describe("every offer from a fictional carrier", () => {
   for (const [line, facts] of cases) {
     const asks = fc.tuple(facts, place).map(([application, at]) => ({ ...askOf(line, application, at), at }))
 
-    it(`for ${line} is the same for the same facts, and repeats no fact outside its coverages`, () => {
+    it(`is the same for the same facts, and repeats no fact outside its coverages (${line})`, () => {
       fc.assert(
         fc.property(asks, (asked) => {
           const offers = offersOf(asked)
@@ -285,7 +285,7 @@ describe("every offer from a fictional carrier", () => {
       )
     })
 
-    it(`for ${line} passes the offer checks whatever the facts, with a positive whole price`, () => {
+    it(`passes the offer checks whatever the facts, with a positive whole price (${line})`, () => {
       fc.assert(
         fc.property(asks, (asked) => {
           for (const [adapter, offer] of offersOf(asked)) {
@@ -306,7 +306,7 @@ describe("every offer from a fictional carrier", () => {
       )
     })
 
-    it(`for ${line} costs no less in a more expensive territory`, () => {
+    it(`costs no less in a more expensive territory (${line})`, () => {
       fc.assert(
         fc.property(facts, (application) => {
           const totals = texas.map((at) =>

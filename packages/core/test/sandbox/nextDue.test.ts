@@ -33,7 +33,7 @@ const happened = Effect.map(feed(), (events) => events.map(({ occurred_at, type 
 
 describe("the next due step", () => {
   testInWorld(
-    "is empty at first, after a cancellation, and once everything has happened",
+    "is null at first, after a cancellation, and once everything has happened",
     Effect.gen(function* () {
       assert.isNull((yield* sandbox).next_due)
       const { id } = yield* start()
@@ -70,7 +70,7 @@ describe("the next due step", () => {
 
   for (const scenario of namesOf("renters")) {
     testInWorld(
-      `in ${scenario} can be reached again and again, which leaves the same feed as one long advance`,
+      `can be reached step by step, with the same feed as after one long advance (${scenario})`,
       Effect.gen(function* () {
         yield* Effect.exit(start({ scenario }))
         for (const { after, at, what } of yield* moveToEnd) {

@@ -89,7 +89,7 @@ describe("your own carriers in a sandbox", () => {
 
   const raising = three()
   testInWorld(
-    "raise the first offer's price in price_update as a second version, without being asked again",
+    "raise the first offer's price in price_update without being asked again",
     Effect.gen(function* () {
       yield* work
       const { quotes } = yield* played("price_update", 15 * minute)
@@ -168,7 +168,7 @@ describe("your own carriers in a sandbox", () => {
   )
 
   testInWorld(
-    "that decline keep declining in scenarios, because their price is unknown",
+    "keep declining in scenarios if they decline, because their price is unknown",
     Effect.gen(function* () {
       yield* work
       assert.deepStrictEqual((yield* played("quotes_ready", 30)).outcomes, ["declines declined"])

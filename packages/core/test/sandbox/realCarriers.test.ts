@@ -137,7 +137,7 @@ describe("an advance of the clock", () => {
     }
   })
 
-  test("is refused with `wait` after a while, with the time left and the carriers, and continues when it is retried", () => {
+  test("is refused with `wait` after a while, naming the carriers and the time left", () => {
     const polled = real(
       "polled",
       (_, { idempotency_key }) => ({
@@ -249,25 +249,22 @@ describe("an advance of the clock", () => {
     }
   })
 
-  testInWorld(
-    "moves past the deadline of a carrier that no host asks, even if no host runs jobs, and reports it as not asked",
-    () => {
-      const untried = real("untried", () => ({ after_ms: 0, reply: offers() }))
-      return {
-        ...carriers(untried),
-        body: Effect.gen(function* () {
-          const { id } = yield* start()
-          const took = yield* secondsOf(advanceInRealTime(3_600))
-          assert.isAtLeast(took, 59)
-          assert.isBelow(took, 63)
-          const { quote_request } = yield* read(id)
-          assert.deepStrictEqual(
-            quote_request.carriers.map(({ asked_at, outcome }) => [asked_at, outcome]),
-            [[null, "no_answer"]]
-          )
-          assert.lengthOf(untried.asks, 0)
-        })
-      }
+  testInWorld("moves past the deadline of a carrier that no host asks, and reports it as not asked", () => {
+    const untried = real("untried", () => ({ after_ms: 0, reply: offers() }))
+    return {
+      ...carriers(untried),
+      body: Effect.gen(function* () {
+        const { id } = yield* start()
+        const took = yield* secondsOf(advanceInRealTime(3_600))
+        assert.isAtLeast(took, 59)
+        assert.isBelow(took, 63)
+        const { quote_request } = yield* read(id)
+        assert.deepStrictEqual(
+          quote_request.carriers.map(({ asked_at, outcome }) => [asked_at, outcome]),
+          [[null, "no_answer"]]
+        )
+        assert.lengthOf(untried.asks, 0)
+      })
     }
-  )
+  })
 })

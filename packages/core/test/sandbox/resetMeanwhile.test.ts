@@ -75,11 +75,11 @@ const calls: {
   feedback: [writes("feedback"), () => sendFeedback]
 }
 
-describe("a call that a reset overtakes is decided again at the reset clock's time:", () => {
+describe("a call overtaken by a reset", () => {
   for (const [name, [isMeant, call]] of Object.entries(calls)) {
     const { around, before, isOver } = makeInterruption()
     testWebhooks(
-      name,
+      `is decided again at the reset clock's time: ${name}`,
       () =>
         Effect.gen(function* () {
           const { id } = yield* create()
@@ -102,7 +102,7 @@ describe("a call that a reset overtakes is decided again at the reset clock's ti
   }
 })
 
-describe("a call that an advance overtakes", () => {
+describe("a call overtaken by an advance", () => {
   const { around, before, isOver } = makeInterruption()
   testWebhooks(
     "is stored as it was first decided",

@@ -76,7 +76,7 @@ describe("sandbox scenarios", () => {
     if (scenario === "cannot_start") continue
     for (const line of lineNames) {
       const rows: ReadonlyArray<Row> = byLine[line]
-      it.effect(`${scenario} for ${line}: carriers answer as in the timeline`, () =>
+      it.effect(`${scenario}: carriers answer as in the timeline (${line})`, () =>
         Effect.gen(function* () {
           const expected = rows.flatMap(({ note, t }) =>
             [...note.matchAll(/(sbx_\w+):(\w+)/g)].map(([, id, word]) => `${t} ${id} ${word}`)

@@ -68,21 +68,19 @@ const telling = <A>(body: InWorld<A>) => Effect.scoped(Effect.provide(body, worl
 const inSteps = (count: number, seconds: number) =>
   Effect.forEach(Array.from({ length: count }), () => advance(seconds), { discard: true })
 
-describe("time in a sandbox", () => {
-  it.effect(
-    "has the same effect in one advance of an hour as in sixty advances of a minute, even with everything running concurrently",
-    () =>
-      Effect.gen(function* () {
-        yield* TestClock.setTime(beginning)
-        const long = yield* telling(everything(advance(hour)))
-        const short = yield* telling(everything(inSteps(60, 60)))
-        assert.deepStrictEqual(short, long)
-        const uneven = yield* telling(everything(inSteps(1_200, 3)))
-        assert.deepStrictEqual(uneven, long)
-      })
+describe("an advance of a sandbox's clock", () => {
+  it.effect("has the same effect in one step of an hour as in sixty steps of a minute", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      const long = yield* telling(everything(advance(hour)))
+      const short = yield* telling(everything(inSteps(60, 60)))
+      assert.deepStrictEqual(short, long)
+      const uneven = yield* telling(everything(inSteps(1_200, 3)))
+      assert.deepStrictEqual(uneven, long)
+    })
   )
 
-  it.effect("has the same effect whether it passes in real time or in an advance", () =>
+  it.effect("has the same effect as real time that passes", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const advanced = yield* telling(everything(advance(700)))
@@ -113,7 +111,7 @@ describe("time in a sandbox", () => {
     })
   )
 
-  testInWorld("logs the remaining time and the speed while an advance takes long", () => {
+  testInWorld("logs the remaining time and the speed if it takes long", () => {
     let isSlow = false
     return {
       around: (storage) => ({
@@ -140,7 +138,7 @@ describe("time in a sandbox", () => {
   })
 
   testInWorld(
-    "adds up concurrent advances, which all return when all work is done",
+    "adds to concurrent advances, and each returns when all work is done",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto", scenario: "quotes_ready" })
       const answers = yield* Effect.forEach([10, 10, 40], (seconds) => advance(seconds), { concurrency: "unbounded" })
@@ -151,7 +149,7 @@ describe("time in a sandbox", () => {
   )
 
   testInWorld(
-    "does not advance before another runner's work is done",
+    "does not end before another runner's work is done",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({ line: "personal_auto" })
@@ -163,7 +161,7 @@ describe("time in a sandbox", () => {
   )
 
   testInWorld(
-    "is returned by an advance, and then stays ahead of real time",
+    "returns the new time, which stays ahead of real time",
     Effect.gen(function* () {
       const first = yield* advance(90)
       assert.deepInclude(first, { control: "advance_time", replay: null, removed: null })
@@ -180,7 +178,7 @@ describe("time in a sandbox", () => {
 
   for (const seconds of [0, -1, 0.5, 31_536_001]) {
     testInWorld(
-      `rejects an advance of ${seconds} seconds`,
+      `is rejected for ${seconds} seconds`,
       Effect.gen(function* () {
         const error = yield* Effect.flip(advance(seconds))
         assert.deepStrictEqual([error._tag, error.field_errors?.[0]?.path], ["invalid_input", "seconds"])
@@ -189,7 +187,7 @@ describe("time in a sandbox", () => {
   }
 
   testInWorld(
-    "returns to real time after a reset during an advance",
+    "is undone by a concurrent reset, which returns the clock to real time",
     Effect.gen(function* () {
       yield* everything(Effect.void)
       const advancing = yield* Effect.forkChild(advance(hour))

@@ -27,7 +27,7 @@ describe("a stored record's value", () => {
     assert.deepStrictEqual(record.labels, ["id:n1"])
   })
 
-  it("is kept while the record is in memory, and decoded if a storage backend kept only its text", () => {
+  it("is kept in memory with the record, and is decoded if storage kept only the text", () => {
     const value = { id: "n1", words: ["a"] }
     const record = notes.record(value, meta)
     assert.strictEqual(Json.read(notes.json(record)), value)

@@ -47,14 +47,14 @@ describe("the carrier contract with other facts", () => {
   const raw = pricing((contentsUsd) => ({ amount_minor: contentsUsd / 300, currency: "USD" }))
   const throwing = pricing((contentsUsd) => Money.dollars(contentsUsd / 300))
 
-  it("detects a price with a fraction of a cent for some facts, and names the fact and the rule", async () => {
+  it("detects a price with a fraction of a cent, and names the fact and the rule", async () => {
     const message = (await messageOf(caseOf(raw))) ?? "kept"
     assert.match(message, /^With other facts \(coverage\.personal_property_usd: \d+\): ask returned/)
     assert.match(message, /\n- offers\.0\.premium\.amount_minor: Must be /)
     assert.notMatch(message, /ada|lovelace/i)
   })
 
-  it("detects a price function that throws for some facts, and names the fact and the error", async () => {
+  it("detects a price function that throws, and names the fact and the error", async () => {
     const message = (await messageOf(caseOf(throwing))) ?? "kept"
     assert.match(message, /^With other facts \(coverage\.personal_property_usd: \d+\): ask throws InvalidMoney at /)
   })

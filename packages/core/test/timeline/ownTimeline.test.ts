@@ -14,7 +14,7 @@ const timeline = (id: string, input: object = {}, options: CallOptions = live) =
 
 const quoting = [prompt("acme", offers()), prompt("other", declined)]
 
-describe("a request's timeline for the organization that started it", () => {
+describe("an organization's own timeline of a request", () => {
   testRecorded(
     "equals the operators' timeline without exchanges, on pages of any size",
     Effect.gen(function* () {
@@ -44,7 +44,7 @@ describe("a request's timeline for the organization that started it", () => {
   )
 
   testInWorld(
-    "is not found in another workspace, and its cursor is valid only for one request",
+    "is not found in another workspace, and its cursors are valid only for one request",
     Effect.gen(function* () {
       const { id } = yield* start()
       const other = yield* start({ request_key: "another-request" })

@@ -179,7 +179,7 @@ describe("a request's timeline", () => {
   )
 
   testInWorld(
-    "shows that the person's data was erased, by whom, and what followed",
+    "shows that the person's data was erased, who requested it, and what followed",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -227,7 +227,7 @@ describe("a request's timeline", () => {
   )
 
   testInWorld(
-    "is found in any workspace, and an unknown id is not found",
+    "is found in any workspace; an unknown id returns not_found",
     Effect.gen(function* () {
       const other = yield* stranger
       const { id } = yield* start({}, { key: other.live, ...live })

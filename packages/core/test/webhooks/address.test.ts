@@ -70,7 +70,7 @@ describe("the published address cases", () => {
     })
   }
 
-  it("are accepted if they are host names, which are judged when they are looked up", () => {
+  it("are accepted if they are host names, because host names are judged at lookup", () => {
     const named = addresses.cases.filter(({ expect, url }) => expect === "reject_at_connect" && URL.canParse(url))
     for (const { url } of named) {
       if (url.includes(" ") || url.includes("<") || url.includes(".test.invalid")) continue
@@ -232,7 +232,7 @@ describe("the host's own addresses", () => {
     assert.strictEqual(reason("https://api2.example.com/v1/events", own), null)
   })
 
-  it("on loopback are still allowed if the settings allow loopback", () => {
+  it("are allowed on loopback if the settings allow loopback", () => {
     const policy = { ...loopback, own_addresses: NetAddress.loopbackAddresses }
     assert.strictEqual(judgeAddress("127.0.0.1", policy), "public")
   })
@@ -264,7 +264,7 @@ const textOf = (value: bigint, width: number): string => {
   )
 }
 
-describe("whole address ranges:", () => {
+describe("whole address ranges", () => {
   for (const network of specialIpv4) {
     it(`${IpNetwork.format(network)} is rejected, but the addresses next to it are judged separately`, () => {
       fc.assert(
@@ -329,7 +329,7 @@ describe("whole address ranges:", () => {
     )
   })
 
-  it("a DNS64 lookup result counts as the embedded address, but a URL never does", () => {
+  it("a DNS64 lookup result counts as the embedded address, but an address in a URL never does", () => {
     const policy: Policy = { ...publicOnly, nat64: true, own_addresses: [NetAddress.ipFromStringUnsafe("8.8.4.4")] }
     fc.assert(
       fc.property(word, (value) => {

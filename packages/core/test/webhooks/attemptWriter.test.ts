@@ -35,7 +35,7 @@ const slowly = (seen: Array<number>, commitOf: (storage: StorageService, nth: nu
   })
 })
 
-describe("attempt results for one endpoint that arrive concurrently", () => {
+describe("concurrent attempt results for one endpoint", () => {
   const whole: Array<number> = []
   testWebhooks(
     "are committed together while another commit runs, and otherwise immediately",
@@ -63,7 +63,7 @@ describe("attempt results for one endpoint that arrive concurrently", () => {
 
   const racing: Array<number> = []
   testWebhooks(
-    "are still committed together if another process has written to the endpoint in the meantime",
+    "are committed together even if another process has written to the endpoint in the meantime",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -85,7 +85,7 @@ describe("attempt results for one endpoint that arrive concurrently", () => {
 
   const conflicting: Array<number> = []
   testWebhooks(
-    "are committed one by one after a conflict, and no result is lost or sent again",
+    "are committed one by one after a conflict, and none is lost or resent",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -118,7 +118,7 @@ describe("attempt results for one endpoint that arrive concurrently", () => {
 
   const taken: Array<number> = []
   testWebhooks(
-    "are committed without a result whose job another host has taken over",
+    "are committed without any result whose job another host has taken over",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -143,7 +143,7 @@ describe("attempt results for one endpoint that arrive concurrently", () => {
   )
 })
 
-describe("the endpoint's record for a result", () => {
+describe("an endpoint's record", () => {
   const makeReads = () => {
     const reads = { count: 0 }
     const counting = (storage: StorageService): StorageService => ({
@@ -185,7 +185,7 @@ describe("the endpoint's record for a result", () => {
     }
   })
 
-  testScripted("in a sandbox is read each time, because a reset restarts its health", () => {
+  testScripted("is read for each result in a sandbox, because a reset restarts the endpoint's health", () => {
     const { reads, counting } = makeReads()
     return {
       around: counting,
@@ -205,7 +205,7 @@ describe("the endpoint's record for a result", () => {
   })
 
   testWebhooks(
-    "is reloaded if another host has disabled the subscription during the attempt, so that no retry follows",
+    "is reloaded if another host has disabled the subscription, so that no retry follows",
     () =>
       Effect.gen(function* () {
         const storage = yield* Storage

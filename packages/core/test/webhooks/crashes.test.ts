@@ -22,9 +22,9 @@ const live = { environment: "live" } as const
 const failing = { send: () => answered(500) }
 const startWaiting = start({ scenario: "waits_in_queue" })
 
-describe("a host that dies", () => {
+describe("a host", () => {
   testWebhooks(
-    "between an attempt and its commit causes a second send once its lease has expired, with the same id and bytes",
+    "causes a second send of the same bytes if it dies between an attempt and its commit",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -61,7 +61,7 @@ describe("a host that dies", () => {
     }
   )
 
-  testScripted("again and again leaves a failed delivery that can be replayed", () => {
+  testScripted("leaves a failed delivery that can be replayed if it dies again and again", () => {
     const host = { isWell: false }
     return {
       around: (storage) => ({
@@ -122,7 +122,7 @@ describe("a host that dies while it disables a subscription", () => {
 })
 
 describe("a commit conflict", () => {
-  testScripted("after an attempt never causes a second send", () => {
+  testScripted("never causes a second send after an attempt", () => {
     const conflicts = { left: 60 }
     return {
       around: (storage) => ({
@@ -149,7 +149,7 @@ describe("a commit conflict", () => {
   })
 
   testWebhooks(
-    "among concurrent attempts to one subscription loses no attempt",
+    "loses no attempt if several attempts to one subscription run concurrently",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -220,7 +220,7 @@ describe("a sandbox reset", () => {
   )
 
   testWebhooks(
-    "during an attempt leaves no trace of the attempt",
+    "leaves no trace of an attempt that is still running",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()

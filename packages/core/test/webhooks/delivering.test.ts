@@ -154,7 +154,7 @@ describe("a delivery", () => {
     ["sandbox", 15_000]
   ] as const) {
     testWebhooks(
-      `in ${environment} is retried on schedule, counted from the end of the previous attempt, and then fails`,
+      `is retried on schedule, counted from the end of the previous attempt, and then fails (${environment})`,
       (endpoints) =>
         Effect.gen(function* () {
           const { id } = yield* create({}, { environment })
@@ -200,18 +200,18 @@ describe("a delivery", () => {
   }
 
   for (const [what, outcome, succeeds] of [
-    ["204", answered(204), true],
-    ["299", answered(299), true],
-    ["301", answered(301), false],
-    ["199", answered(199), false],
-    ["404", answered(404), false],
-    ["429", answered(429), false],
+    ["a 204", answered(204), true],
+    ["a 299", answered(299), true],
+    ["a 301", answered(301), false],
+    ["a 199", answered(199), false],
+    ["a 404", answered(404), false],
+    ["a 429", answered(429), false],
     ["a truncated body", { ...answered(200), failure: "bad_response" }, false],
     ["a timeout", silence, false],
     ["a failed connection", { response_status_code: null, duration_ms: 3, failure: "connection_failed" }, false]
   ] as const) {
     testWebhooks(
-      `after ${what} ${succeeds ? "has succeeded" : "is scheduled for a retry"}`,
+      `${succeeds ? "has succeeded" : "is scheduled for a retry"} after ${what}`,
       () =>
         Effect.gen(function* () {
           const { id } = yield* create()

@@ -8,10 +8,10 @@ const live = { environment: "live" } as const
 
 const aboutDeliveries = new Set(["delivery", "endpoint_health", "subscription"])
 
-describe("in storage", () => {
+describe("storage use", () => {
   const { around, count, since } = noting()
   testWebhooks(
-    "eight deliveries to one endpoint that start and end together read the subscription once, and end in one change",
+    "eight concurrent deliveries to one endpoint read the subscription once, and end in one change",
     () =>
       Effect.gen(function* () {
         yield* create({}, live)

@@ -66,49 +66,46 @@ describe("a slow endpoint", () => {
 })
 
 describe("an endpoint that hangs", () => {
-  testScripted(
-    "gets at most three concurrent attempts once it is known to hang, and then all waiting events when it responds again",
-    () => {
-      const endpoint = { isUp: false }
-      return {
-        script: {
-          send: () => (endpoint.isUp ? confirmed : silence),
-          send_takes_ms: () => (endpoint.isUp ? 20 : 15_000)
-        },
-        body: (endpoints) =>
-          Effect.gen(function* () {
-            const { id } = yield* create({}, live)
-            yield* work
-            for (let i = 0; i < 40; i++) yield* start({}, live)
-            yield* pass(15_000)
-            const first = endpoints.sent.length
-            assert.isAtMost(first, 16)
-            // After the first three timeouts: two new attempts and one retry every fifteen seconds.
-            yield* pass(150_000)
-            assert.isAtMost(endpoints.sent.length - first, 11 * 3 + 8)
-            assert.isAbove(endpoints.sent.length - first, 10)
-            // Manual tests and replays are sent immediately.
-            const before = endpoints.sent.length
-            const { event } = yield* sendTest(id, live)
-            yield* pass(10)
-            assert.include(
-              endpoints.sent.slice(before).map(({ request }) => request.headers["webhook-id"]),
-              event.id
-            )
-            endpoint.isUp = true
-            yield* pass(30_000)
-            const fresh = yield* start({}, live)
-            yield* pass(100)
-            assert.include(endpoints.sent.at(-1)?.request.body ?? "", fresh.id)
-            yield* pass(400_000)
-            for (const { status } of yield* log(id, live)) assert.strictEqual(status, "succeeded")
-          })
-      }
+  testScripted("gets at most three concurrent attempts until it responds again, and then all waiting events", () => {
+    const endpoint = { isUp: false }
+    return {
+      script: {
+        send: () => (endpoint.isUp ? confirmed : silence),
+        send_takes_ms: () => (endpoint.isUp ? 20 : 15_000)
+      },
+      body: (endpoints) =>
+        Effect.gen(function* () {
+          const { id } = yield* create({}, live)
+          yield* work
+          for (let i = 0; i < 40; i++) yield* start({}, live)
+          yield* pass(15_000)
+          const first = endpoints.sent.length
+          assert.isAtMost(first, 16)
+          // After the first three timeouts: two new attempts and one retry every fifteen seconds.
+          yield* pass(150_000)
+          assert.isAtMost(endpoints.sent.length - first, 11 * 3 + 8)
+          assert.isAbove(endpoints.sent.length - first, 10)
+          // Manual tests and replays are sent immediately.
+          const before = endpoints.sent.length
+          const { event } = yield* sendTest(id, live)
+          yield* pass(10)
+          assert.include(
+            endpoints.sent.slice(before).map(({ request }) => request.headers["webhook-id"]),
+            event.id
+          )
+          endpoint.isUp = true
+          yield* pass(30_000)
+          const fresh = yield* start({}, live)
+          yield* pass(100)
+          assert.include(endpoints.sent.at(-1)?.request.body ?? "", fresh.id)
+          yield* pass(400_000)
+          for (const { status } of yield* log(id, live)) assert.strictEqual(status, "succeeded")
+        })
     }
-  )
+  })
 })
 
-describe("an attempt for which the host has no free connection", () => {
+describe("an attempt without a free connection", () => {
   testWebhooks(
     "is postponed and not recorded, because it says nothing about the endpoint",
     (endpoints) =>
@@ -155,7 +152,7 @@ describe("an attempt for which the host has no free connection", () => {
     { send: () => noConnection }
   )
 
-  testScripted("is cancelled with its subscription, and stays a manual attempt for a test event", () => {
+  testScripted("is cancelled with its subscription, and counts as manual if it is for a test event", () => {
     const host = { isFull: true }
     return {
       script: { send: () => (host.isFull ? noConnection : confirmed) },
@@ -202,9 +199,9 @@ describe("new events", () => {
   )
 })
 
-describe("when half of all endpoints hang,", () => {
+describe("endpoints that hang", () => {
   testWebhooks(
-    "the other endpoints are not delayed",
+    "do not delay other endpoints, even if half of all endpoints hang",
     (endpoints) =>
       Effect.gen(function* () {
         const access = yield* Access

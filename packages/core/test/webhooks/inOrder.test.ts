@@ -14,7 +14,7 @@ const eventTypes = [
 /** Endpoints that take long for one POST and no time for the next, so that concurrent POSTs arrive out of order. */
 const uneven = (nth: number): number => (nth % 2 === 0 ? 1 : 40)
 
-describe("deliveries made due by one advance of a sandbox's clock", () => {
+describe("deliveries that become due in one advance", () => {
   testScripted("arrive in feed order, even if some POSTs take longer", () => {
     const arrived: Array<string> = []
     return {
@@ -43,7 +43,7 @@ describe("deliveries made due by one advance of a sandbox's clock", () => {
     }
   })
 
-  testScripted("arrive in the order in which they are due, with retries among new events", () => {
+  testScripted("arrive in the order of their due times, with retries among new events", () => {
     const attempts: Array<string> = []
     return {
       script: {

@@ -93,67 +93,61 @@ describe("a recovery", () => {
     })
   )
 
-  testWebhooks(
-    "skips events that were already replayed five times within a day, even by the subscription's owner",
-    ({ sent }) =>
-      Effect.gen(function* () {
-        const { place } = yield* delivered(2)
-        const { call } = yield* World
-        const id = place.subscription_id
-        const [event] = eventsIn(sent)
-        for (let i = 0; i < 5; i++) {
-          yield* replay(id, event ?? "", { ...live, idempotency_key: `replay-${i}` })
-          yield* pass(1_000)
-        }
-        const before = sent.length
-        const options = { ...live, idempotency_key: "recover" }
-        const started = yield* recover(id, { statuses: ["succeeded"] }, options)
-        assert.deepStrictEqual(yield* recover(id, { statuses: ["succeeded"] }, options), started)
-        yield* pass(10_000)
-        const { recoveries } = yield* call(listEventRecoveries, { id }, live)
-        assert.deepStrictEqual(
-          recoveries.map(({ resent, skipped, state }) => [state, resent, skipped]),
-          [["done", 1, 1]]
-        )
-        assert.lengthOf(sent, before + 1)
-        const input = { id, recovery_id: started.id, action: "pause" }
-        assert.strictEqual((yield* refusal(call(changeEventRecovery, input, live)))._tag, "conflict")
-        const fast = yield* refusal(recover(id, { per_minute: 61 }, { ...live, idempotency_key: "fast" }))
-        assert.deepStrictEqual(pathsOf(fast), ["per_minute"])
-        const foreign = yield* refusal(call(listEventRecoveries, { id }))
-        assert.strictEqual(foreign._tag, "not_found")
-      })
+  testWebhooks("skips events that were already replayed five times within a day", ({ sent }) =>
+    Effect.gen(function* () {
+      const { place } = yield* delivered(2)
+      const { call } = yield* World
+      const id = place.subscription_id
+      const [event] = eventsIn(sent)
+      for (let i = 0; i < 5; i++) {
+        yield* replay(id, event ?? "", { ...live, idempotency_key: `replay-${i}` })
+        yield* pass(1_000)
+      }
+      const before = sent.length
+      const options = { ...live, idempotency_key: "recover" }
+      const started = yield* recover(id, { statuses: ["succeeded"] }, options)
+      assert.deepStrictEqual(yield* recover(id, { statuses: ["succeeded"] }, options), started)
+      yield* pass(10_000)
+      const { recoveries } = yield* call(listEventRecoveries, { id }, live)
+      assert.deepStrictEqual(
+        recoveries.map(({ resent, skipped, state }) => [state, resent, skipped]),
+        [["done", 1, 1]]
+      )
+      assert.lengthOf(sent, before + 1)
+      const input = { id, recovery_id: started.id, action: "pause" }
+      assert.strictEqual((yield* refusal(call(changeEventRecovery, input, live)))._tag, "conflict")
+      const fast = yield* refusal(recover(id, { per_minute: 61 }, { ...live, idempotency_key: "fast" }))
+      assert.deepStrictEqual(pathsOf(fast), ["per_minute"])
+      const foreign = yield* refusal(call(listEventRecoveries, { id }))
+      assert.strictEqual(foreign._tag, "not_found")
+    })
   )
 
-  testWebhooks(
-    "selects deliveries by state, type and time, is the subscription's only recovery, and pauses if the subscription is disabled",
-    ({ sent }) =>
-      Effect.gen(function* () {
-        const { place, progress, token } = yield* delivered(3)
-        const matched = (choice: object) =>
-          Effect.map(callWith(token, previewRecovery, { ...place, ...choice }), (preview) => preview.matched)
-        assert.strictEqual(yield* matched({}), 0)
-        const statuses = ["succeeded"]
-        assert.strictEqual(yield* matched({ statuses, event_types: ["quote.created"] }), 0)
-        assert.strictEqual(yield* matched({ statuses, event_types: ["quote_request.queued"] }), 3)
-        assert.strictEqual(yield* matched({ statuses, created_before: "2026-11-20T12:00:00Z" }), 0)
-        assert.strictEqual(yield* matched({ statuses, created_after: "2026-11-20T12:00:00Z" }), 3)
-        const wrong = yield* refusal(
-          callWith(token, previewRecovery, { ...place, statuses: ["pending"], per_minute: 0 })
-        )
-        assert.sameMembers([...pathsOf(wrong)], ["statuses.0", "per_minute"])
+  testWebhooks("selects deliveries by state, type and time, and pauses if the subscription is disabled", ({ sent }) =>
+    Effect.gen(function* () {
+      const { place, progress, token } = yield* delivered(3)
+      const matched = (choice: object) =>
+        Effect.map(callWith(token, previewRecovery, { ...place, ...choice }), (preview) => preview.matched)
+      assert.strictEqual(yield* matched({}), 0)
+      const statuses = ["succeeded"]
+      assert.strictEqual(yield* matched({ statuses, event_types: ["quote.created"] }), 0)
+      assert.strictEqual(yield* matched({ statuses, event_types: ["quote_request.queued"] }), 3)
+      assert.strictEqual(yield* matched({ statuses, created_before: "2026-11-20T12:00:00Z" }), 0)
+      assert.strictEqual(yield* matched({ statuses, created_after: "2026-11-20T12:00:00Z" }), 3)
+      const wrong = yield* refusal(callWith(token, previewRecovery, { ...place, statuses: ["pending"], per_minute: 0 }))
+      assert.sameMembers([...pathsOf(wrong)], ["statuses.0", "per_minute"])
 
-        yield* callWith(token, startRecovery, { ...place, statuses, per_minute: 1 })
-        assert.strictEqual((yield* refusal(callWith(token, startRecovery, place)))._tag, "conflict")
-        yield* pass(1_000)
-        yield* disable(place.subscription_id, live)
-        yield* pass(120_000)
-        assert.deepStrictEqual(yield* progress, [["paused", 1]])
-        assert.lengthOf(sent, 4)
-        const other = yield* tokenOf({ name: "other" })
-        const elsewhere = { ...place, environment: "sandbox" }
-        assert.strictEqual((yield* refusal(callWith(other.token, listRecoveries, elsewhere)))._tag, "not_found")
-      })
+      yield* callWith(token, startRecovery, { ...place, statuses, per_minute: 1 })
+      assert.strictEqual((yield* refusal(callWith(token, startRecovery, place)))._tag, "conflict")
+      yield* pass(1_000)
+      yield* disable(place.subscription_id, live)
+      yield* pass(120_000)
+      assert.deepStrictEqual(yield* progress, [["paused", 1]])
+      assert.lengthOf(sent, 4)
+      const other = yield* tokenOf({ name: "other" })
+      const elsewhere = { ...place, environment: "sandbox" }
+      assert.strictEqual((yield* refusal(callWith(other.token, listRecoveries, elsewhere)))._tag, "not_found")
+    })
   )
 
   /** A storage backend in which five concurrent starts decide before the first of them is stored. */

@@ -53,7 +53,7 @@ describe("a secret rotation", () => {
       })
   )
 
-  testWebhooks("soon after another rotation leaves every secret valid for its full day", (endpoints) =>
+  testWebhooks("leaves every secret valid for its full day, even soon after another rotation", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create()
       const secrets = [made, yield* rotate(made.id), yield* rotate(made.id)].map(secretOf)
@@ -117,7 +117,7 @@ describe("a secret rotation", () => {
 
 describe("an unfinished rotation", () => {
   testWebhooks(
-    "blocks other rotations for ten minutes, signs nothing, and can be finished with its own key and the same secret",
+    "blocks other rotations for ten minutes, and can be finished with its key and secret",
     (endpoints) =>
       Effect.gen(function* () {
         const { id, signing_secret } = yield* create()

@@ -40,7 +40,7 @@ describe("a replay of the sandbox's events", () => {
     gap: (ids: ReadonlyArray<string>) => ids.slice(1)
   }
   for (const [scenario, order] of Object.entries(orders)) {
-    testWebhooks(`in ${scenario} mode sends the events in that mode's order, with the original bytes`, (endpoints) =>
+    testWebhooks(`sends the events with their original bytes, in the order of the ${scenario} mode`, (endpoints) =>
       Effect.gen(function* () {
         const { id, ids } = yield* deliveredEvents
         const first = new Map(
@@ -76,7 +76,7 @@ describe("a replay of the sandbox's events", () => {
     )
   }
 
-  testWebhooks("in delayed mode sends the events fifteen minutes of workspace time later", (endpoints) =>
+  testWebhooks("sends the events fifteen minutes of workspace time later in delayed mode", (endpoints) =>
     Effect.gen(function* () {
       const { ids } = yield* deliveredEvents
       endpoints.sent.length = 0

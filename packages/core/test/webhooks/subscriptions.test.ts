@@ -158,7 +158,7 @@ describe("an endpoint host that is not public", () => {
 
 describe("an endpoint host whose lookup fails temporarily", () => {
   testWebhooks(
-    "causes a 503 with Retry-After, and a retry with the same key creates the subscription with the same secret",
+    "causes a 503 with Retry-After, and a retry with the same key creates the subscription",
     () =>
       Effect.gen(function* () {
         const error = yield* refusal(create({}, key("one")))
@@ -196,7 +196,7 @@ describe("an endpoint host whose lookup fails temporarily", () => {
 
   for (const environment of ["sandbox", "live"] as const) {
     testWebhooks(
-      `in ${environment} drops the create call after ten minutes, and its key can no longer be used`,
+      `invalidates the create call and its key after ten minutes (${environment})`,
       () =>
         Effect.gen(function* () {
           const options = { environment, ...key("one") }

@@ -91,33 +91,31 @@ describe("a test event", () => {
     })
   )
 
-  testWebhooks(
-    "can be sent to a subscription ten times a minute; then the refusal says when it can be sent again",
-    () =>
-      Effect.gen(function* () {
-        const { id } = yield* create()
-        const other = yield* create()
-        for (let i = 0; i < 10; i++) {
-          yield* sendTest(id)
-          yield* pass(2_500)
-        }
-        const error = yield* refusal(sendTest(id, key("late")))
-        assert.deepStrictEqual([error._tag, error.status, error.retry_after_seconds], ["rate_limited", 429, 35])
-        assert.include(error.message, "10 tests per subscription per minute")
-        yield* sendTest(other.id)
-        // Real time counts, not the sandbox's.
-        yield* advance(3_600)
-        assert.strictEqual((yield* refusal(sendTest(id, key("late"))))._tag, "rate_limited")
-        yield* pass(34_999)
-        assert.strictEqual((yield* refusal(sendTest(id, key("late")))).retry_after_seconds, 1)
-        yield* pass(1)
-        yield* sendTest(id, key("late"))
-        assert.strictEqual((yield* refusal(sendTest(id))).retry_after_seconds, 3)
-      })
+  testWebhooks("can be sent to a subscription ten times a minute; then the error says when to try again", () =>
+    Effect.gen(function* () {
+      const { id } = yield* create()
+      const other = yield* create()
+      for (let i = 0; i < 10; i++) {
+        yield* sendTest(id)
+        yield* pass(2_500)
+      }
+      const error = yield* refusal(sendTest(id, key("late")))
+      assert.deepStrictEqual([error._tag, error.status, error.retry_after_seconds], ["rate_limited", 429, 35])
+      assert.include(error.message, "10 tests per subscription per minute")
+      yield* sendTest(other.id)
+      // Real time counts, not the sandbox's.
+      yield* advance(3_600)
+      assert.strictEqual((yield* refusal(sendTest(id, key("late"))))._tag, "rate_limited")
+      yield* pass(34_999)
+      assert.strictEqual((yield* refusal(sendTest(id, key("late")))).retry_after_seconds, 1)
+      yield* pass(1)
+      yield* sendTest(id, key("late"))
+      assert.strictEqual((yield* refusal(sendTest(id))).retry_after_seconds, 3)
+    })
   )
 
   testWebhooks(
-    "is refused if the host cannot be resolved or is no longer public; such calls do not count toward the limit",
+    "is refused without counting toward the limit if the host is not resolvable or not public",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -193,7 +191,7 @@ describe("a replay", () => {
     { send: () => answered(500) }
   )
 
-  testWebhooks("of an event that is not in this subscription's log is not found", () =>
+  testWebhooks("returns not_found for an event that is not in the subscription's log", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create({ event_types: ["quote.created"] })
@@ -213,7 +211,7 @@ describe("a replay", () => {
     })
   )
 
-  testWebhooks("of a cancelled delivery or for a disabled subscription is refused", () =>
+  testWebhooks("is refused for a cancelled delivery or a disabled subscription", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* startWaiting
@@ -253,7 +251,7 @@ describe("a replay", () => {
     })
   )
 
-  testWebhooks("of a test event is possible", (endpoints) =>
+  testWebhooks("is possible for a test event", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const { event } = yield* sendTest(id)
@@ -265,10 +263,10 @@ describe("a replay", () => {
   )
 })
 
-describe("tests and replays together", () => {
+describe("tests and replays", () => {
   const limits = { ...noLimits, tests_and_replays: { per_minute: 60, per_day: null } }
   testWebhooks(
-    "share a limit of sixty a minute per integration across both environments; the refusal names the limit and when it ends",
+    "share a limit of sixty a minute per integration, across both environments",
     () =>
       Effect.gen(function* () {
         const live = { environment: "live" } as const

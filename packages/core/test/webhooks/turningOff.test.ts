@@ -30,7 +30,7 @@ const startWaiting = start({ scenario: "waits_in_queue" })
 
 describe("five days of failures", () => {
   testWebhooks(
-    "turn delivery off and cancel pending deliveries; a PATCH with the url turns delivery on again",
+    "turn delivery off and cancel pending deliveries; a PATCH with the url turns it on again",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -239,7 +239,7 @@ describe("disabling a subscription", () => {
 
   for (const outcome of ["confirms", "fails"] as const) {
     testWebhooks(
-      `during an attempt that ${outcome} records the attempt, and no other attempt follows`,
+      `records a running attempt that ${outcome}, and allows no further attempt`,
       (endpoints) =>
         Effect.gen(function* () {
           const { id } = yield* create({}, live)
@@ -268,7 +268,7 @@ describe("disabling a subscription", () => {
   }
 
   testWebhooks(
-    "during an attempt's commit prevents any later attempt",
+    "prevents later attempts, even during an attempt's commit",
     (endpoints) =>
       Effect.gen(function* () {
         // Many, so that the cancellation meets attempts in every stage.

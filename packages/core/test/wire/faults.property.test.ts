@@ -37,7 +37,7 @@ const items = fc.oneof(
 )
 
 describe("the faults in a value", () => {
-  it("are reported exactly when the schema rejects it", () => {
+  it("are reported exactly when the schema rejects the value", () => {
     for (const schema of schemas) {
       const isRight = Schema.decodeUnknownOption(schema)
       const isRightInput = Schema.decodeUnknownOption(schema, { onExcessProperty: "error" })
@@ -53,7 +53,7 @@ describe("the faults in a value", () => {
     }
   })
 
-  it("are collected only until enough are found, in lists, nested lists and records", () => {
+  it("are no longer collected once enough are found, in lists, nested lists and records", () => {
     let looks = 0
     const Word = Schema.String.check(
       Schema.makeFilter((text: string) => {

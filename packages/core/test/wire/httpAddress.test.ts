@@ -68,7 +68,7 @@ describe("a setting's address", () => {
     )
   })
 
-  it("of web pages equals the origin that browsers send", () => {
+  it("equals the origin that browsers send if it belongs to web pages", () => {
     assert.deepStrictEqual(readOrigin("https://Shop.example:443/"), Result.succeed("https://shop.example"))
     assert.deepStrictEqual(readOrigin("https://shop.example/cart"), Result.fail("path"))
   })

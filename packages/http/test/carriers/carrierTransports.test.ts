@@ -16,8 +16,8 @@ const transports = [
 ] as const
 
 for (const [name, settings] of transports) {
-  describe(`over ${name}, a carrier`, () => {
-    it.live("that responds has its responses read, compressed or not, and its connections reused", () =>
+  describe(`carriers over ${name}`, () => {
+    it.live("a carrier's responses are read, compressed or not, and its connections are reused", () =>
       Effect.gen(function* () {
         const offers = { offers: ["ü".repeat(1_000)] }
         const server = yield* serve((request, response) => {
@@ -34,7 +34,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that is silent or sends byte by byte has its request aborted on timeout", () =>
+    it.live("a request is aborted on timeout if the carrier is silent or sends byte by byte", () =>
       Effect.gen(function* () {
         const server = yield* serve((request, response) => {
           if (request.url === "/silent") return
@@ -54,7 +54,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that sends 10 MB or a gzip bomb is stopped at the limit", () =>
+    it.live("a carrier that sends 10 MB or a gzip bomb is cut off at the limit", () =>
       Effect.gen(function* () {
         let written = 0
         const server = yield* serve((request, response) => {
@@ -81,7 +81,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that declares a small length and sends a larger decompressed response is stopped at the limit", () =>
+    it.live("a response that decompresses beyond the limit is cut off, even if its declared length is small", () =>
       Effect.gen(function* () {
         const bomb = gzipSync(Buffer.alloc(4 * 1_024 * 1_024))
         const server = yield* serve((_request, response) => {
@@ -93,7 +93,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that declares gzip but sends something else gives an unreadable answer", () =>
+    it.live("a response that is declared as gzip but is not causes unreadable_answer", () =>
       Effect.gen(function* () {
         const server = yield* serve((_request, response) => {
           response.writeHead(200, { "content-encoding": "gzip" })
@@ -104,7 +104,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("that redirects to a private address has its redirect ignored", () =>
+    it.live("a redirect to a private address is not followed", () =>
       Effect.gen(function* () {
         const secret = yield* serve((_request, response) => json(response, {}))
         const server = yield* serve((request, response) => {
@@ -120,26 +120,24 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live(
-      "that drops the connection before or during its response causes a carrier_error, and is asked again if allowed",
-      () =>
-        Effect.gen(function* () {
-          const server = yield* serve((request, response) => {
-            if (request.url === "/before") return void request.socket.resetAndDestroy()
-            response.writeHead(200, { "content-length": 100 })
-            response.write("half", () => request.socket.destroy())
-          })
-          const once = yield* client(server.origin, settings)
-          assert.strictEqual((yield* outcome(once.get("/before")))[0], "carrier_error")
-          assert.strictEqual((yield* outcome(once.get("/in")))[0], "carrier_error")
-          assert.lengthOf(server.requests, 2)
-          const twice = yield* client(server.origin, settings, {}, { idempotent: true })
-          assert.strictEqual((yield* outcome(twice.get("/before")))[0], "carrier_error")
-          assert.lengthOf(server.requests, 4)
+    it.live("a dropped connection causes a carrier_error, and a retry if the carrier allows it", () =>
+      Effect.gen(function* () {
+        const server = yield* serve((request, response) => {
+          if (request.url === "/before") return void request.socket.resetAndDestroy()
+          response.writeHead(200, { "content-length": 100 })
+          response.write("half", () => request.socket.destroy())
         })
+        const once = yield* client(server.origin, settings)
+        assert.strictEqual((yield* outcome(once.get("/before")))[0], "carrier_error")
+        assert.strictEqual((yield* outcome(once.get("/in")))[0], "carrier_error")
+        assert.lengthOf(server.requests, 2)
+        const twice = yield* client(server.origin, settings, {}, { idempotent: true })
+        assert.strictEqual((yield* outcome(twice.get("/before")))[0], "carrier_error")
+        assert.lengthOf(server.requests, 4)
+      })
     )
 
-    it.live("that asks for a one-second pause is asked again after a second", () =>
+    it.live("a carrier that asks for a one-second pause gets the retry after a second", () =>
       Effect.gen(function* () {
         const server = yield* serve((_request, response) =>
           server.requests.length === 1 ? json(response, {}, 429, { "retry-after": "1" }) : json(response, {})
@@ -150,7 +148,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("gets one token request for 20 calls, and another if the token expires in between", () =>
+    it.live("a carrier gets one token request for 20 calls, and another once the token expires", () =>
       Effect.gen(function* () {
         let issued = 0
         const server = yield* serve((request, response) => {
@@ -176,7 +174,7 @@ for (const [name, settings] of transports) {
 describe("the Node transport", () => {
   const port = (origin: string) => new URL(origin).port
 
-  it.live("rejects a certificate that is self-signed, expired or for a different name, and explains why", () =>
+  it.live("rejects a self-signed, expired or mismatched certificate, and explains why", () =>
     Effect.gen(function* () {
       const refused = (certificate: Certificate.Certificate, settings: "own" | "trusted" | "fetch") =>
         Effect.gen(function* () {

@@ -36,7 +36,7 @@ const clientOf = (base_url: string, timeout_ms = 10_000) =>
   )
 
 describe("a host with few connections to a carrier", () => {
-  it.live("sends the next request once a response has been read completely, and all requests get responses", () =>
+  it.live("sends the next request as soon as one response has been read completely", () =>
     Effect.gen(function* () {
       const carrier = yield* gated
       const http = yield* clientOf(carrier.origin)
@@ -58,7 +58,7 @@ describe("a host with few connections to a carrier", () => {
     }).pipe(Effect.provide(CarrierTransports.layer({ connections_per_origin: limit })))
   )
 
-  it.effect("does not count a request's waiting time against the carrier", () =>
+  it.effect("does not count the time a request waits for a connection against the carrier", () =>
     Effect.gen(function* () {
       const carrier = yield* serve((_request, response) => json(response, {}))
       const { take } = yield* CarrierConnections
@@ -81,7 +81,7 @@ describe("a host with few connections to a carrier", () => {
     }).pipe(Effect.provide(CarrierTransports.layer({ connections_per_origin: limit })))
   )
 
-  it.live("frees the connections of abandoned requests, and always has a connection for another carrier", () =>
+  it.live("frees the connections of abandoned requests, and never blocks another carrier", () =>
     Effect.gen(function* () {
       const carrier = yield* gated
       const other = yield* serve((_request, response) => json(response, {}))

@@ -41,7 +41,7 @@ describe("a refusal received by the client", () => {
     assert.deepInclude(await errorOf(json({ error }, { status: 422 })), { field_errors: [good] })
   })
 
-  it("from a newer host is passed on even if its code is unknown", async () => {
+  it("is passed on even if a newer host uses an unknown code", async () => {
     assert.deepInclude(await errorOf(refusal(409, "price_negotiable", "negotiate")), {
       code: "price_negotiable",
       retry_action: "negotiate"
@@ -105,19 +105,16 @@ describe("a response that does not come from the API", () => {
       "The host at https://host.example returned HTTP 200 with revision 2099-01-01 instead of 2026-09-26.",
       { status: 200, retry_action: "none" }
     ]
-  ])(
-    "is reported when it is %s, with a description of the response but without its body or the key",
-    async (_, step, message, fields) => {
-      const error = await hostErrorOf(step)
-      assert.strictEqual(error.message, message)
-      assert.deepInclude(error, { reason: "unexpected_answer", ...fields })
-      const told = `${error.stack} ${JSON.stringify(error)}`
-      assert.notInclude(told, "secret")
-      assert.notInclude(told, key)
-    }
-  )
+  ])("is described without its body or the key: %s", async (_, step, message, fields) => {
+    const error = await hostErrorOf(step)
+    assert.strictEqual(error.message, message)
+    assert.deepInclude(error, { reason: "unexpected_answer", ...fields })
+    const told = `${error.stack} ${JSON.stringify(error)}`
+    assert.notInclude(told, "secret")
+    assert.notInclude(told, key)
+  })
 
-  it("is reported with its request id, for support", async () => {
+  it("is reported with its request ID, for support", async () => {
     assert.strictEqual((await hostErrorOf(page(502, { "request-id": "req_7" }))).request_id, "req_7")
   })
 
@@ -173,7 +170,7 @@ describe("a response without a field that the client needs", () => {
 describe("a program's own check of responses", () => {
   const text = { path: "price.term_months", message: "Must be a number." }
 
-  it("gets each response with its operation, and causes an error that names the field that it rejects", async () => {
+  it("gets each response with its operation; an error names the field that it rejects", async () => {
     const seen: Array<unknown> = []
     const check_answer: ConnectOptions["check_answer"] = (operation, answer) => {
       seen.push([operation, answer])
@@ -191,13 +188,13 @@ describe("a program's own check of responses", () => {
     ])
   })
 
-  it("can return undefined for a valid response, which plain JavaScript allows", async () => {
+  it("can accept a response by returning undefined, as plain JavaScript allows", async () => {
     const check_answer = () => JSON.parse("{}").wrong
     const { client } = against([json({ id: "qt_1" })], { check_answer })
     assert.deepStrictEqual<unknown>(await client.get_quote({ id: "qt_1" }), { id: "qt_1" })
   })
 
-  it("can throw its own error, and then the call rejects with that error", async () => {
+  it("can throw its own error, which then rejects the call", async () => {
     const own = new Error("The schema is broken.")
     const check_answer = () => {
       throw own
@@ -250,7 +247,7 @@ describe("a failure of the program's own fetch", () => {
     assert.notInclude(all, read_handle)
   })
 
-  it("can abort the call", async () => {
+  it("rejects the call with the abort reason if the signal is aborted during fetch", async () => {
     const controller = new AbortController()
     const reason = new Error("The page was left.")
     const fetch = () => {
@@ -274,7 +271,7 @@ describe("a response from the API", () => {
     assert.deepInclude(await client.reset_sandbox({}), { control: "reset" })
   })
 
-  it("is decoded correctly even if its characters arrive split", async () => {
+  it("is decoded correctly even if a character is split between chunks", async () => {
     const bytes = new TextEncoder().encode('{"label":"Motörhead 東京 🦆"}')
     const slowly = () =>
       new ReadableStream({

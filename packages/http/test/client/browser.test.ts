@@ -53,7 +53,7 @@ describe("a browser page with a widget key", () => {
     return { server: await keyOf("server"), widget: await keyOf("widget") }
   }
 
-  it("starts a request, waits for its quotes with the read handle, and cancels it", async () => {
+  it("starts a request, waits for its quotes with the read handle, and cancels the request", async () => {
     const keys = await keysOf()
     const host = { base_url: serving.base_url, key: keys.widget }
     const start = await page.evaluate(
@@ -99,7 +99,7 @@ describe("a browser page with a widget key", () => {
     assert.deepStrictEqual(refusal, { code: "not_found", status: 404, hasId: true })
   })
 
-  it("cannot reach operations that are not meant for pages", async () => {
+  it("cannot call operations that are not meant for pages", async () => {
     const host = { base_url: serving.base_url, key: (await keysOf()).server, max_retries: 0 }
     const reason = await page.evaluate(
       (host) =>

@@ -58,7 +58,7 @@ describe.each([
     assert.sameMembers(Object.keys(client), methods)
   })
 
-  it("a client finds the events, deliveries and calls about a request or a quote by its id", async () => {
+  it("a client finds the events, deliveries and calls for a request or quote ID", async () => {
     const client = await newClient()
     const hook = { url: "https://hooks.example.com/", event_types: ["quote_request.queued", "quote.created"] } as const
     const { id: subscription } = await client.create_event_subscription(hook, { idempotency_key: "once" })
@@ -171,7 +171,7 @@ describe.each([
     assert.strictEqual((await client.reset_sandbox({}, once)).control, "reset")
   })
 
-  it("a client returns the first response again for the same idempotency key", async () => {
+  it("a client gets the original response when it reuses an idempotency key", async () => {
     const client = await newClient()
     const once = { idempotency_key: "once" }
     const first = await client.advance_time({ seconds: 60 }, once)
@@ -182,14 +182,14 @@ describe.each([
     })
   })
 
-  it("a client runs an operation again if it is called again without an idempotency key", async () => {
+  it("a client repeats an operation if it calls again without an idempotency key", async () => {
     const client = await newClient()
     await client.advance_time({ seconds: 60 })
     const { workspace } = await client.advance_time({ seconds: 60 })
     assert.strictEqual(workspace.clock_offset_seconds, 120)
   })
 
-  it("a client reads a request with its read handle, which alone gives access", async () => {
+  it("a client reads a request with its read handle; the request ID alone is not enough", async () => {
     const client = await newClient("platform")
     const { id, read_handle } = await client.start_quote_request(start())
     if (read_handle === undefined) return assert.fail("no handle")
@@ -252,7 +252,7 @@ describe.each([
     )
   })
 
-  it("a client throws from a feed whose cursor has expired", async () => {
+  it("a client's feed throws an error when its cursor has expired", async () => {
     const client = await newClient()
     const { next_cursor: after } = await client.list_events({})
     await client.reset_sandbox({}, { idempotency_key: "anew" })
@@ -299,7 +299,7 @@ describe("a refusal's error", () => {
 })
 
 describe("closing an embedded service", () => {
-  it("ends feeds that wait for events", async () => {
+  it("ends the feeds that are waiting for events", async () => {
     const service = embed({ storage: MemoryStorage.layer })
     const { id: organization_id } = await service.createOrganization("Acme")
     const { key } = await service.createKey({ organization_id, environment: "sandbox", kind: "server" })

@@ -64,14 +64,14 @@ describe("a client's request", () => {
     assert.strictEqual(sent[0]?.url, url)
   })
 
-  it.each(["", ".", ".."])("is not sent if its id is %j, which would change the path", async (id) => {
+  it.each(["", ".", ".."])("is not sent if its ID is %j, because that would change the path", async (id) => {
     const { client, sent } = against([])
     const error = await rejectionOf(client.get_quote({ id }))
     assert.isTrue(isApiError(error, "not_found"))
     assert.lengthOf(sent, 0)
   })
 
-  it("is not sent if its idempotency key cannot be in a header, and the error does not repeat the key", async () => {
+  it("is not sent if its idempotency key cannot be a header; the error omits the key", async () => {
     const { client, sent } = against([])
     const error = await rejectionOf(client.reset_sandbox({}, { idempotency_key: "a\nb" }))
     assert.instanceOf(error, ApiError)
@@ -145,7 +145,7 @@ describe("connect", () => {
     [JSON.parse('{ "transport": "undici" }'), / transport: Must be a function\.$/],
     [{ fetch, transport: undiciTransport() }, / transport: Must not be set together with fetch\.$/],
     [JSON.parse('{ "check_answer": {} }'), / check_answer: Must be a function\.$/]
-  ])("rejects wrong functions: %o", (options, says) => {
+  ])("rejects an unusable function option: %o", (options, says) => {
     assert.throws(() => connect({ base_url: "https://host.example", key, ...options }), says)
   })
 

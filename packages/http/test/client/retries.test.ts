@@ -36,7 +36,7 @@ describe("a client's retry", () => {
     ["a truncated response", () => new Response('{"id":', { headers: { "content-type": "application/json" } })],
     ["a refusal that asks for a retry", refusal(503, "service_unavailable", "retry")],
     ["a first call that is still running", refusal(409, "conflict", "wait")]
-  ])("is made after %s", async (_, step) => {
+  ])("is attempted after %s", async (_, step) => {
     const { client, sent } = against([step, json({ id: "qt_1" })])
     assert.deepStrictEqual(await ending(read(client)), { value: { id: "qt_1" } })
     assert.deepStrictEqual(pausesOf(sent), [500])
@@ -48,13 +48,13 @@ describe("a client's retry", () => {
     ["a closed service", refusal(503, "service_unavailable", "none")],
     ["a not-found page", page(404)],
     ["a redirect", page(301, { location: "https://other.example/" })]
-  ])("is not made after %s", async (_, step) => {
+  ])("is not attempted after %s", async (_, step) => {
     const { client, sent } = against([step])
     assert.property(await ending(read(client)), "error")
     assert.lengthOf(sent, 1)
   })
 
-  it("of a feed read waits as long as the response says, even months", async () => {
+  it("waits as long as a feed response says, even for months", async () => {
     const months = 90 * 86_400
     const step = refusal(429, "rate_limited", "wait", { "retry-after": `${months}` })
     const { client, sent } = against(Array.from({ length: 200 }, () => step))
@@ -69,7 +69,7 @@ describe("a client's retry", () => {
     await read
   })
 
-  it("waits twice as long as the previous one, and is not made after max_retries", async () => {
+  it("waits twice as long as the previous one, and stops at max_retries", async () => {
     const { client, sent } = against(
       Array.from({ length: 7 }, () => reset),
       { max_retries: 6 }
@@ -79,7 +79,7 @@ describe("a client's retry", () => {
     assert.deepStrictEqual(pausesOf(sent), [500, 1_000, 2_000, 4_000, 8_000, 8_000])
   })
 
-  it("waits up to a quarter longer, at random", async () => {
+  it("waits up to a quarter longer than its base delay, at random", async () => {
     vi.mocked(Math.random).mockReturnValue(0.999_999)
     const { client, sent } = against([reset, json({})])
     await ending(read(client))
@@ -112,7 +112,7 @@ describe("a client's retry", () => {
     assert.notStrictEqual(keys[3], keys[0])
   })
 
-  it("of a start call returns the same request", async () => {
+  it("returns the same request when a start call is repeated", async () => {
     const { client, sent } = against([reset, json({ id: "qreq_1" })])
     const start = {
       line: "renters",
@@ -128,13 +128,13 @@ describe("a client's retry", () => {
     ["was lost", reset],
     ["failed while storage was unavailable", unavailable],
     ["was refused by an overloaded proxy", page(503)]
-  ])("is not made for a report that %s, because the report could be stored twice", async (_, step) => {
+  ])("is not attempted for a report that %s, because the report could be stored twice", async (_, step) => {
     const { client, sent } = against([step])
     assert.property(await ending(report(client)), "error")
     assert.lengthOf(sent, 1)
   })
 
-  it("is made for a report that was refused before it was read", async () => {
+  it("is attempted for a report that was refused before the host read it", async () => {
     const { client } = against([
       refusal(429, "rate_limited", "wait", { "retry-after": "2" }),
       json({ status: "received" })
@@ -162,7 +162,7 @@ describe("a client's attempt", () => {
     })
   })
 
-  it("has 20 more seconds for a read that waits for a change, as the contract allows", async () => {
+  it("gets 20 more seconds if it is a long poll, as the contract allows", async () => {
     const { client } = against(["hangs"], { timeout_ms: 2_000, max_retries: 0 })
     const reading = client.get_quote_request({ id: "qreq_1" })
     assert.deepStrictEqual(await ending(reading, 21_000), {})
@@ -176,7 +176,7 @@ describe("an abort signal", () => {
   it.each<[string, Step]>([
     ["during a request", "hangs"],
     ["between two attempts", refusal(503, "service_unavailable", "retry", { "retry-after": "30" })]
-  ])("ends a call immediately %s, with its reason", async (_, step) => {
+  ])("ends a call immediately, with its own reason: %s", async (_, step) => {
     const controller = new AbortController()
     const { client, sent } = against([step])
     const reading = client.get_quote({ id: "qt_1" }, { signal: controller.signal })
@@ -187,7 +187,7 @@ describe("an abort signal", () => {
     assert.strictEqual(vi.getTimerCount(), 0)
   })
 
-  it("prevents a call if it is already aborted", async () => {
+  it("prevents a call if the signal is already aborted", async () => {
     const { client, sent } = against([])
     const reading = client.get_quote({ id: "qt_1" }, { signal: AbortSignal.abort(reason) })
     assert.deepStrictEqual(await ending(reading), { error: reason })
@@ -214,7 +214,7 @@ describe("waiting for quotes over HTTP", () => {
     assert.deepInclude(value, { quote_request: { id: "qreq_1", version: 5, status: "completed" } })
   })
 
-  it("ends with an error after a refusal that is not temporary", async () => {
+  it("ends with an error after a permanent refusal", async () => {
     const { client } = against([refusal(404, "not_found", "none")])
     const { error } = await ending(client.wait_for_quotes("qreq_1"))
     assert.isTrue(isApiError(error, "not_found"))

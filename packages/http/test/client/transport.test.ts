@@ -81,7 +81,7 @@ describe.each<[string, () => Pick<ConnectOptions, "transport">]>([
     assert.deepStrictEqual(paths, ["/v1/quotes/qt_1"])
   })
 
-  it("does not read the rest of a page, and closes its connection", async () => {
+  it("does not read the rest of an HTML page, and closes its connection", async () => {
     const closed = Promise.withResolvers<void>()
     const error = await errorOf((_request, response) => {
       response.once("close", closed.resolve)
@@ -91,7 +91,7 @@ describe.each<[string, () => Pick<ConnectOptions, "transport">]>([
     assert.deepInclude(error, { status: 502, content_type: "text/html", retry_action: "retry", retry_after_seconds: 7 })
   })
 
-  it("does not read more than the maximum size", async () => {
+  it("stops reading at the maximum size", async () => {
     const closed = Promise.withResolvers<void>()
     const error = await errorOf((_request, response) => {
       response.once("close", closed.resolve)
@@ -103,7 +103,7 @@ describe.each<[string, () => Pick<ConnectOptions, "transport">]>([
     assert.match(error.message, /with more than 33554432 bytes\.$/)
   })
 
-  it("reports a connection that breaks before and within the response", async () => {
+  it("reports a connection that breaks before or during the response", async () => {
     const before = await errorOf((request) => request.socket.destroy())
     assert.deepInclude(before, { reason: "unreachable", retry_action: "retry" })
     const within = await errorOf((request, response) => {
@@ -113,7 +113,7 @@ describe.each<[string, () => Pick<ConnectOptions, "transport">]>([
     assert.deepInclude(within, { reason: "unreachable", retry_action: "retry" })
   })
 
-  it("reports the system's code if it cannot connect", async () => {
+  it("reports the system's error code if it cannot connect", async () => {
     const base = await listen(() => {})
     const [server] = servers.splice(0)
     server?.close()
@@ -146,7 +146,7 @@ describe("undiciTransport", () => {
     assert.deepInclude(await rejectionOf(client.get_quote({ id: "a" })), { reason: "unreachable" })
   })
 
-  it("never sends a call that is cancelled while it waits for a connection", async () => {
+  it("never sends a call that is cancelled while waiting for a connection", async () => {
     const paths: Array<string | undefined> = []
     const first = Promise.withResolvers<() => void>()
     const base_url = await listen((request, response) => {

@@ -63,7 +63,7 @@ describe("agents without a key", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are admitted only with complete options", () =>
+  it.live("need complete options; otherwise nodeHandler throws an error", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const keyless = { organization_id: "org_1" }

@@ -36,7 +36,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  describe("is mounted below a path", () => {
+  describe("mounting below a path", () => {
     const inExpress = (use: (app: ReturnType<typeof express>, handle: Handle) => unknown) => (handle: Handle) =>
       Effect.suspend(() => {
         const app = express()
@@ -81,7 +81,7 @@ describe("nodeHandler", () => {
         inExpress((app, handle) => app.use("/insurance", express.json(), handle))
       ],
       ["Fastify, with a prefix", "/insurance", inFastify]
-    ] as const)("%s", ([, base_path, serve]) =>
+    ] as const)("works with %s", ([, base_path, serve]) =>
       Effect.gen(function* () {
         const { key, quotewire } = yield* embedded({ public_url: "https://shop.example/insurance" })
         const options = base_path === undefined ? {} : { base_path }
@@ -101,21 +101,19 @@ describe("nodeHandler", () => {
     )
   })
 
-  it.live(
-    "passes on requests for other paths, including the site's root, and serves its own root if mounted below a path",
-    () =>
-      Effect.gen(function* () {
-        const { quotewire } = yield* embedded()
-        const handle = nodeHandler(quotewire)
-        const app = express().use(handle).use("/insurance", handle).use(teapot)
-        const address = yield* serving(app)
-        const statusOf = (path: string) => Effect.promise(async () => (await fetch(`${address}${path}`)).status)
-        assert.strictEqual(yield* statusOf("/"), 418)
-        assert.strictEqual(yield* statusOf("/other"), 418)
-        assert.strictEqual(yield* statusOf("/insurance/other"), 404)
-        assert.strictEqual(yield* statusOf("/insurance"), 200)
-        assert.strictEqual(yield* statusOf("/v1/quotes/quote_1"), 401)
-      })
+  it.live("passes on requests outside its base path, and serves its root at that path", () =>
+    Effect.gen(function* () {
+      const { quotewire } = yield* embedded()
+      const handle = nodeHandler(quotewire)
+      const app = express().use(handle).use("/insurance", handle).use(teapot)
+      const address = yield* serving(app)
+      const statusOf = (path: string) => Effect.promise(async () => (await fetch(`${address}${path}`)).status)
+      assert.strictEqual(yield* statusOf("/"), 418)
+      assert.strictEqual(yield* statusOf("/other"), 418)
+      assert.strictEqual(yield* statusOf("/insurance/other"), 404)
+      assert.strictEqual(yield* statusOf("/insurance"), 200)
+      assert.strictEqual(yield* statusOf("/v1/quotes/quote_1"), 401)
+    })
   )
 
   it.live("refuses requests outside its base path if there is no next handler", () =>
@@ -137,7 +135,7 @@ describe("nodeHandler", () => {
     }
   }
 
-  it.live("applies the service's rate limits to outside callers unless it has its own limits", () =>
+  it.live("applies the service's rate limits to outside callers if it has none of its own", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ limits: oneRead })
       const address = yield* serving(nodeHandler(quotewire))
@@ -161,7 +159,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("counts callers on a Unix socket together, or by the address that a given function returns", () =>
+  it.live("counts callers on a Unix socket as one, or by an address function", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const folder = mkdtempSync(join(tmpdir(), "quotewire-"))
@@ -204,23 +202,21 @@ describe("nodeHandler", () => {
   it.live.each([
     ["fails", new Error("The disk is gone."), "The disk is gone."],
     ["is unavailable", new Storage.StorageUnavailable({ retry_after_seconds: 1 }), "could not start"]
-  ] as const)(
-    "refuses requests for its own paths if the storage %s at startup, passes on other requests, and logs why",
-    ([, error, line]) =>
-      Effect.gen(function* () {
-        const logged = yield* capturedLog
-        const broken = Layer.effect(Storage.Storage, Effect.fail(error))
-        const address = yield* serving(
-          express()
-            .use(nodeHandler(embed({ storage: broken })))
-            .use(teapot)
-        )
-        const refused = yield* Effect.promise(() => fetch(`${address}/v1/capabilities?line=pet`))
-        assert.strictEqual(refused.status, 503)
-        assert.match(refused.headers.get("request-id") ?? "", /^req_/)
-        assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/other`))).status, 418)
-        assert.include(logged.join("\n"), line)
-      })
+  ] as const)("refuses its own requests, and passes on others, if the storage %s at startup", ([, error, line]) =>
+    Effect.gen(function* () {
+      const logged = yield* capturedLog
+      const broken = Layer.effect(Storage.Storage, Effect.fail(error))
+      const address = yield* serving(
+        express()
+          .use(nodeHandler(embed({ storage: broken })))
+          .use(teapot)
+      )
+      const refused = yield* Effect.promise(() => fetch(`${address}/v1/capabilities?line=pet`))
+      assert.strictEqual(refused.status, 503)
+      assert.match(refused.headers.get("request-id") ?? "", /^req_/)
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/other`))).status, 418)
+      assert.include(logged.join("\n"), line)
+    })
   )
 
   it.live.each([
@@ -320,7 +316,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("never sends a Location on a different host, wherever Express has mounted it", () =>
+  it.live("keeps every Location on its own host, wherever Express has mounted it", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const address = yield* serving(express().use(/.*\/insurance/, nodeHandler(quotewire)))

@@ -38,7 +38,7 @@ const quoted = async ({ client, createKey, createOrganization }: Embedded) => {
 }
 
 describe("an embedder's revisions", () => {
-  it.live("are served by the embedder's handler, wherever a quote or an event appears", () =>
+  it.live("are used by the embedder's handler wherever a quote or an event appears", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded({ revisions })
       const address = yield* serving(nodeHandler(quotewire))

@@ -22,7 +22,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("calls a function for the service at the first request, and only once", () =>
+  it.live("calls a function for the service once, at the first request", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       let asked = 0
@@ -41,7 +41,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("refuses calls if the service cannot be obtained, and the log explains why", () =>
+  it.live("refuses calls if the function for the service fails, and logs why", () =>
     Effect.gen(function* () {
       const spy = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
@@ -54,7 +54,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("uses a copy of a request whose body Hono has already read", () =>
+  it.live("reads a copy of the request when Hono has already read its body", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -71,7 +71,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("has one function for each HTTP method, as a Next route file needs", () =>
+  it.live("has a function for each HTTP method, as a Next route file needs", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const { GET, POST } = webHandlers(quotewire, { base_path: "/api" })

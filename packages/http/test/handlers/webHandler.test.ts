@@ -57,7 +57,7 @@ const shown = async (answer: Response) => ({
 })
 
 describe("webHandler", () => {
-  it.live("responds like the handler on node:http", () =>
+  it.live("responds like nodeHandler", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: host })
       const options = { mcp, mcp_origins: [host], cors_origins: [host] }
@@ -137,7 +137,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("takes no address from the Host header, and reports if no address is configured", () =>
+  it.live("ignores the Host header, and reports a missing public URL", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { quotewire } = yield* embedded()
@@ -148,7 +148,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("describes the service at /, as a page for browsers and as text with a working first call", () =>
+  it.live("describes the service at /, as HTML for browsers and as text with a first call", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: `${host}/insurance` })
       const handle = webHandler(quotewire, { base_path: "/insurance", mcp })
@@ -220,7 +220,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("reports a host error if the body was already read, and the log says what to do", () =>
+  it.live("reports a host error if the body was already read; the log explains what to do", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { key, quotewire } = yield* embedded()
@@ -280,28 +280,26 @@ describe("webHandler", () => {
     })
   )
 
-  it.live(
-    "refuses calls as soon as the service is closed, even while one of the program's own calls is still running",
-    () =>
-      Effect.gen(function* () {
-        const { quotewire } = yield* embedded({ public_url: host })
-        const web = webHandler(quotewire)
-        const address = yield* serving(nodeHandler(quotewire))
-        const live = () => web(new Request(`${host}/health/live`))
-        assert.strictEqual((yield* Effect.promise(live)).status, 200)
-        assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/health/live`))).status, 200)
-        const finish = yield* Deferred.make<void>()
-        const own = quotewire.run(Deferred.await(finish))
-        const closed = quotewire.close()
-        assert.strictEqual((yield* Effect.promise(live)).status, 503)
-        assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/health/live`))).status, 503)
-        yield* Deferred.succeed(finish, undefined)
-        yield* Effect.promise(() => own)
-        yield* Effect.promise(() => closed)
-      })
+  it.live("refuses calls once the service is closed, even while the program's own call runs", () =>
+    Effect.gen(function* () {
+      const { quotewire } = yield* embedded({ public_url: host })
+      const web = webHandler(quotewire)
+      const address = yield* serving(nodeHandler(quotewire))
+      const live = () => web(new Request(`${host}/health/live`))
+      assert.strictEqual((yield* Effect.promise(live)).status, 200)
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/health/live`))).status, 200)
+      const finish = yield* Deferred.make<void>()
+      const own = quotewire.run(Deferred.await(finish))
+      const closed = quotewire.close()
+      assert.strictEqual((yield* Effect.promise(live)).status, 503)
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/health/live`))).status, 503)
+      yield* Deferred.succeed(finish, undefined)
+      yield* Effect.promise(() => own)
+      yield* Effect.promise(() => closed)
+    })
   )
 
-  it.live("logs with the service's logger why the service could not start", () =>
+  it.live("logs why the service could not start, with the service's logger", () =>
     Effect.gen(function* () {
       const printed = yield* capturedLog
       const entries: Array<string> = []
@@ -315,7 +313,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("refuses calls at all of a service's handlers while the last request at one of them finishes", () =>
+  it.live("refuses calls at every handler of a service while one handler finishes a last request", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: host })
       const [handle, other] = [webHandler(quotewire), webHandler(quotewire)]

@@ -29,7 +29,7 @@ describe("a test receiver on a server", () => {
     { script: "hang", respond: Receiver.hang, deadline_ms: 150, outcome: [null, "timeout"] },
     { script: "reset", respond: Receiver.reset, outcome: [null, "connection_failed"] },
     { script: "garbage", respond: Receiver.garbage, outcome: [null, "bad_response"] }
-  ])("runs the script: $script", ({ respond, deadline_ms, outcome }) =>
+  ])("follows the script: $script", ({ respond, deadline_ms, outcome }) =>
     Effect.gen(function* () {
       const receiver = yield* NodeReceiver.start({ secrets: [secret], script: { otherwise: respond } })
       const sent = yield* deliver(receiver.url, deadline_ms)

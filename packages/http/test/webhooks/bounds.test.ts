@@ -10,7 +10,7 @@ const all = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects,
 const soon: Endpoint.Script = (socket, got) => void setImmediate(() => Endpoint.answer(200)(socket, got))
 
 describe("webhook connections", () => {
-  it.live("to one host are limited, and every request gets its turn", () =>
+  it.live("are limited per host, and every request gets its turn", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(soon)
       const sender = yield* make({ connections_per_host: 4 })
@@ -43,7 +43,7 @@ describe("webhook connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("to a host that hangs block no other host, and waiting requests report that nothing was sent", () =>
+  it.live("stay available while one host hangs; that host's waiting requests report that nothing was sent", () =>
     Effect.gen(function* () {
       const hanging = yield* Endpoint.start(() => {})
       const other = yield* Endpoint.start(Endpoint.answer(200))
@@ -70,7 +70,7 @@ describe("webhook connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are reserved if hosts hang: all hanging hosts together get only half of them", () =>
+  it.live("are never all used up by hanging hosts, which together get at most half", () =>
     Effect.gen(function* () {
       const hanging = yield* Effect.all([0, 1, 2].map(() => Endpoint.start(() => {})))
       const other = yield* Endpoint.start(Endpoint.answer(200))
@@ -126,7 +126,7 @@ describe("webhook connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that the endpoint has closed are not reused", () =>
+  it.live("are not reused after the endpoint has closed them", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(Endpoint.answer(200, { connection: "close" }))
       const sender = yield* make()

@@ -84,9 +84,9 @@ const cases: { readonly [name: string]: Case } = {
   "has many headers": large(Endpoint.raw(`${ok}${"x: y\r\n".repeat(20_000)}\r\n`))
 }
 
-describe("a webhook endpoint", () => {
+describe("misbehaving webhook endpoints", () => {
   for (const [name, { script, status, failure, deadline_ms }] of Object.entries(cases)) {
-    it.live(`that ${name} causes ${failure}`, () =>
+    it.live(`an endpoint that ${name} causes ${failure}`, () =>
       Effect.gen(function* () {
         const { endpoint, sent } = yield* sendTo(script, deadline_ms)
         assert.deepStrictEqual(sent, [status, failure])
@@ -96,7 +96,7 @@ describe("a webhook endpoint", () => {
     )
   }
 
-  it.live("that closes without ending its response is treated as complete", () =>
+  it.live("an endpoint may close the connection to end its response", () =>
     Effect.gen(function* () {
       const { endpoint, sent } = yield* sendTo(last(`${ok}\r\nall of it`))
       assert.deepStrictEqual(sent, [200, null])
@@ -104,7 +104,7 @@ describe("a webhook endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that responds twice has its second response ignored", () =>
+  it.live("an endpoint's second response to one request is ignored", () =>
     Effect.gen(function* () {
       const twice = `${ok}content-length: 2\r\n\r\nok`
       const { endpoint, sender, sent } = yield* sendTo(Endpoint.raw(twice + twice.replace("200", "500")))
@@ -116,7 +116,7 @@ describe("a webhook endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that starts a response on a reused connection and closes is not retried", () =>
+  it.live("an endpoint that closes a reused connection during its response gets no retry", () =>
     Effect.gen(function* () {
       let count = 0
       const endpoint = yield* Endpoint.start((socket, got) =>
@@ -136,7 +136,7 @@ describe("a webhook endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that does not exist causes connection_failed", () =>
+  it.live("an endpoint that does not exist causes connection_failed", () =>
     Effect.gen(function* () {
       const { port } = yield* Effect.scoped(Endpoint.start(Endpoint.answer(200)))
       const sender = yield* make()
@@ -145,7 +145,7 @@ describe("a webhook endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is disconnected when the sender is interrupted", () =>
+  it.live("an endpoint is disconnected when the sender is interrupted", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(() => {})
       const sender = yield* make()

@@ -41,7 +41,7 @@ const alias = (from: string, to: string): NameServer.Record => ({ type: "CNAME",
 const chain = Array.from({ length: 20 }, (_, i) => alias(i === 0 ? name : `c${i}.example.com`, `c${i + 1}.example.com`))
 
 describe("a webhook URL's host name", () => {
-  it.live("is resolved as a fully qualified name, and used for TLS and the Host header", () =>
+  it.live("is resolved as a fully qualified name, and is used for TLS and the Host header", () =>
     Effect.gen(function* () {
       const { names, endpoint, send, lookUp } = yield* start(only4(open))
       assert.strictEqual(yield* lookUp, "public")
@@ -55,11 +55,11 @@ describe("a webhook URL's host name", () => {
   const refused: { readonly [what: string]: NameServer.Zone } = {
     "a private address": only4(a("10.0.0.1")),
     "this machine": only4(a("127.0.0.2")),
-    "a cloud's metadata": only4(a("169.254.169.254")),
+    "a cloud metadata address": only4(a("169.254.169.254")),
     "public and private addresses": only4(a("127.0.0.1", "10.0.0.1")),
-    "a private address in the other family": (_name, type) => (type === "A" ? open : aaaa("fd00::1")),
+    "a private address in the other address family": (_name, type) => (type === "A" ? open : aaaa("fd00::1")),
     "a private IPv6 address": only6(aaaa("::1")),
-    "a mapped address": only6(aaaa("::ffff:5db8:d822")),
+    "an IPv4-mapped IPv6 address": only6(aaaa("::ffff:5db8:d822")),
     "a NAT64 address": only6(aaaa("64:ff9b::a9fe:a9fe")),
     "too many addresses": only4(a(...Array.from({ length: 33 }, (_, i) => `127.0.0.${i % 2 ? 1 : 1}`))),
     "a thousand addresses": only4(a(...Array.from({ length: 1_000 }, () => "127.0.0.1"))),
@@ -73,7 +73,7 @@ describe("a webhook URL's host name", () => {
     ])
   }
   for (const [what, zone] of Object.entries(refused)) {
-    it.live(`that resolves to ${what} is refused`, () =>
+    it.live(`is refused if it resolves to ${what}`, () =>
       Effect.gen(function* () {
         const { endpoint, send, lookUp } = yield* start(zone)
         assert.strictEqual(yield* lookUp, "refused")
@@ -90,7 +90,7 @@ describe("a webhook URL's host name", () => {
     "is an alias of a missing name": () => [alias(name, "metadata.google.internal")]
   }
   for (const [what, zone] of Object.entries(nowhere)) {
-    it.live(`that ${what} is refused as if it were private`, () =>
+    it.live(`is refused like a private address if it ${what}`, () =>
       Effect.gen(function* () {
         const { send, lookUp } = yield* start(zone)
         assert.strictEqual(yield* lookUp, "refused")
@@ -105,7 +105,7 @@ describe("a webhook URL's host name", () => {
     "lacks one address family and gets no response for the other": (_name, type) => (type === "A" ? [] : "silent")
   }
   for (const [what, zone] of Object.entries(unavailable)) {
-    it.live(`that ${what} can be retried`, () =>
+    it.live(`can be retried if it ${what}`, () =>
       Effect.gen(function* () {
         const { names, send, lookUp } = yield* start(zone, 100)
         assert.strictEqual(yield* lookUp, "unavailable")
@@ -116,7 +116,7 @@ describe("a webhook URL's host name", () => {
     )
   }
 
-  it.live("with circular aliases is not resolved", () =>
+  it.live("is not resolved if its aliases are circular", () =>
     Effect.gen(function* () {
       const { endpoint, send, lookUp } = yield* start(() => [
         alias(name, "b.example.com"),
@@ -128,7 +128,7 @@ describe("a webhook URL's host name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("whose name server does not answer in time makes the attempt fail", () =>
+  it.live("makes the attempt fail if its name server does not answer in time", () =>
     Effect.gen(function* () {
       const { sender, url } = yield* start(() => "silent")
       assert.deepStrictEqual(outcome(yield* sender.send(request(url, 50))), [null, "dns_failed"])
@@ -143,7 +143,7 @@ describe("a webhook URL's host name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("with a long DNS response is resolved over TCP", () =>
+  it.live("is resolved over TCP if the DNS response is long", () =>
     Effect.gen(function* () {
       const { names, send } = yield* start(only4(a(...Array.from({ length: 32 }, () => "127.0.0.1"))))
       assert.deepStrictEqual(yield* send, [200, null])
@@ -151,7 +151,7 @@ describe("a webhook URL's host name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("with many concurrent lookups is resolved only once", () =>
+  it.live("is resolved only once for many concurrent lookups", () =>
     Effect.gen(function* () {
       const { names, send } = yield* start(only4(open))
       const sent = yield* Effect.all(
@@ -168,7 +168,7 @@ describe("a webhook URL's host name", () => {
 })
 
 describe("a name whose address changes", () => {
-  it.live("between the check and the connection is dialed at the checked address", () =>
+  it.live("is dialed at the address that was checked", () =>
     Effect.gen(function* () {
       // Public in the first response, private in the second, and neither may be cached.
       let asked = 0
@@ -190,7 +190,7 @@ describe("a name whose address changes", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("to a private address later is refused at the attempt", () =>
+  it.live("is refused at the attempt if the new address is private", () =>
     Effect.gen(function* () {
       const { names, endpoint, send, lookUp } = yield* start(only4(open))
       assert.strictEqual(yield* lookUp, "public")
@@ -239,7 +239,7 @@ describe("a host with several addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is not tried at the next address once a request was sent", () =>
+  it.live("is not tried at another address once a request was sent", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(only4(a("127.0.0.3", "127.0.0.1")))
       const endpoint = yield* Endpoint.start(Endpoint.answer(200), { certificate })
@@ -262,7 +262,7 @@ describe("a host with several addresses", () => {
 })
 
 describe("the sending host itself", () => {
-  it.live("is refused under all of its names", () =>
+  it.live("is refused as a webhook address under any of its names", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start((_name, type) => (type === "A" ? a("93.184.216.34") : []))
       const own: WebhookAddress.Policy = {

@@ -33,7 +33,7 @@ describe("a webhook POST", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("has the released version in its user agent", () => {
+  it("has the released version in its User-Agent header", () => {
     const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
     assert.strictEqual(NodeWebhookSender.defaultUserAgent, `Quotewire-Webhooks/${version}`)
   })
@@ -48,7 +48,7 @@ describe("a webhook POST", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is sent over a new connection if the open connection was closed in the meantime", () =>
+  it.live("is sent over a new connection if the open one was closed in the meantime", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start((socket, got) => {
         if (endpoint.requests.length % 2 === 0) return socket.destroy()
@@ -83,7 +83,7 @@ describe("a webhook POST", () => {
 
 describe("a receiver's response", () => {
   for (const status of [200, 201, 204, 299, 400, 401, 404, 410, 413, 500, 503]) {
-    it.live(`of ${status} is reported unchanged`, () =>
+    it.live(`keeps its status ${status} in the report`, () =>
       Effect.gen(function* () {
         const { endpoint, sent } = yield* sendTo(Endpoint.answer(status))
         assert.deepStrictEqual(sent, [status, null])
@@ -92,7 +92,7 @@ describe("a receiver's response", () => {
     )
   }
 
-  it.live("with Retry-After is reported unchanged", () =>
+  it.live("is reported unchanged if it has a Retry-After header", () =>
     Effect.gen(function* () {
       const { endpoint, sent } = yield* sendTo(Endpoint.answer(429, { "retry-after": "0" }))
       assert.deepStrictEqual(sent, [429, null])
@@ -101,7 +101,7 @@ describe("a receiver's response", () => {
   )
 
   for (const status of [300, 301, 302, 303, 304, 305, 307, 308]) {
-    it.live(`of ${status} is not followed`, () =>
+    it.live(`is not followed if its status is ${status}`, () =>
       Effect.gen(function* () {
         const secret = yield* Endpoint.start(Endpoint.answer(200))
         for (const location of [`http://127.0.0.1:${secret.port}/`, `http://[::1]:${secret.port}/`, "/hook"]) {
@@ -114,7 +114,7 @@ describe("a receiver's response", () => {
     )
   }
 
-  it.live("with a refresh header is not followed", () =>
+  it.live("is not followed if it has a refresh header", () =>
     Effect.gen(function* () {
       const secret = yield* Endpoint.start(Endpoint.answer(200))
       const url = `http://127.0.0.1:${secret.port}/`
@@ -125,7 +125,7 @@ describe("a receiver's response", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of 16 KiB is read, and the connection is reused", () =>
+  it.live("is read up to 16 KiB, and the connection is reused", () =>
     Effect.gen(function* () {
       const { endpoint, sender, sent } = yield* sendTo(Endpoint.answer(200, {}, "x".repeat(16 * 1_024)))
       assert.deepStrictEqual(sent, [200, null])
@@ -135,13 +135,13 @@ describe("a receiver's response", () => {
   )
 
   const large: { readonly [name: string]: Endpoint.Script } = {
-    "of 10 MB": Endpoint.answer(200, {}, "x".repeat(10_000_000)),
-    "that declares a small gzip body and sends something else": Endpoint.answer(
+    "it has 10 MB": Endpoint.answer(200, {}, "x".repeat(10_000_000)),
+    "it declares a small gzip body and sends something else": Endpoint.answer(
       200,
       { "content-encoding": "gzip" },
       gzipSync(Buffer.alloc(32 * 1_024 * 1_024)).toString("latin1")
     ),
-    "that never ends": (socket) => {
+    "it never ends": (socket) => {
       socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
       const more = () => {
         while (socket.writable && socket.write(`1000\r\n${"x".repeat(4_096)}\r\n`));
@@ -151,7 +151,7 @@ describe("a receiver's response", () => {
     }
   }
   for (const [name, script] of Object.entries(large)) {
-    it.live(`${name} counts by its status, and closes the connection`, () =>
+    it.live(`counts by its status even if ${name}; the connection is closed`, () =>
       Effect.gen(function* () {
         const { endpoint, sent } = yield* sendTo(script)
         assert.deepStrictEqual(sent, [200, null])
@@ -162,7 +162,7 @@ describe("a receiver's response", () => {
 })
 
 describe("webhook addresses", () => {
-  it.live("are never connected to if they are refused", () =>
+  it.live("get no connection if they are refused", () =>
     Effect.gen(function* () {
       const dialed: Array<string> = []
       const sender = yield* make({
@@ -190,7 +190,7 @@ describe("webhook addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are checked on the connected socket, before a byte is written", () =>
+  it.live("are checked on the connected socket before any byte is written", () =>
     Effect.gen(function* () {
       // As if something on the network had redirected the connection.
       const secret = yield* Endpoint.start(Endpoint.answer(200), { host: "127.0.0.2" })
@@ -223,7 +223,7 @@ describe("webhook addresses", () => {
 describe("TLS", () => {
   const certificate = Certificate.make("127.0.0.1")
 
-  it.live("accepts only a certificate for the address", () =>
+  it.live("accepts only a certificate that matches the address", () =>
     Effect.gen(function* () {
       const good = yield* Endpoint.start(Endpoint.answer(200), { certificate })
       const named = Certificate.make("hooks.example.com")

@@ -50,7 +50,7 @@ describe("a sandbox's clock", () => {
     assert.deepStrictEqual(await world.now(), now)
   })
 
-  it("moves with `advance`, which returns when all due work has happened", async () => {
+  it("moves with `advance`, which returns when all due work is done", async () => {
     await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
     const inbox = await world.inbox()
     const { id } = await start(world, { scenario: "price_update" })
@@ -93,7 +93,7 @@ describe("a sandbox's clock", () => {
     assert.isBelow((await world.now()).getTime(), new Date("2026-09-26T12:02:00Z").getTime())
   })
 
-  it("makes a wait that only the clock could end fail, and explains what to do", async () => {
+  it("fails a wait that only a moving clock could end, and explains what to do", async () => {
     await using world = await sandbox()
     const { id } = await start(world)
     const another = world.quotewire.client(world.keys.server)
@@ -121,7 +121,7 @@ describe("a sandbox's clock", () => {
     assert.deepStrictEqual(await world.now(), new Date("2028-12-04T12:00:00Z"))
   })
 
-  it("rejects a duration that is not in whole seconds or exceeds a hundred years, and names it", async () => {
+  it("rejects a duration that is fractional or exceeds a hundred years, and names it", async () => {
     await using world = await sandbox()
     const messageOf = (outcome: Promise<unknown>) =>
       outcome.then(
@@ -146,28 +146,28 @@ describe("a sandbox's clock", () => {
     )
   })
 
-  it("reports an error if the code does not finish", async () => {
+  it("reports an error if the awaited code never finishes", async () => {
     await using world = await sandbox()
     const endless = new Promise<never>(() => {})
     const outcome = await world.advanceUntil(endless, { step: "1 hour", at_most: "3 hours" }).catch((error) => error)
     assert.include(String(outcome), "3h")
   })
 
-  it("rejects a function where it needs a promise, and says so", async () => {
+  it("rejects a function where it needs a promise, and explains why", async () => {
     await using world = await sandbox()
     const work: Promise<number> = JSON.parse("{}")
     const outcome = await world.advanceUntil(work).catch((error) => error)
     assert.include(String(outcome), "call your async function, and pass the promise that it returns")
   })
 
-  it("can start only at a valid date", async () => {
+  it("starts only at a valid date", async () => {
     for (const now of [new Date(Number.NaN), new Date(-1), new Date(8.64e15), JSON.parse('"2026-09-26"')]) {
       const outcome = await sandbox({ now }).catch((error) => error)
       assert.match(String(outcome), /^RangeError: now must be a Date in the years 1970 to 2999/)
     }
   })
 
-  it("reports the code's failure", async () => {
+  it("rethrows the error of the awaited code", async () => {
     await using world = await sandbox()
     const outcome = await world.advanceUntil(Promise.reject(new Error("no cover"))).catch((error) => error)
     assert.strictEqual(outcome.message, "no cover")
@@ -175,7 +175,7 @@ describe("a sandbox's clock", () => {
 })
 
 describe("a sandbox", () => {
-  it("is used by one test only", async () => {
+  it("is isolated from every other sandbox", async () => {
     await using first = await sandbox()
     await using second = await sandbox()
     const { id } = await start(first)
@@ -209,7 +209,7 @@ describe("a sandbox", () => {
     )
   })
 
-  it("offers your own lines, whose facts are typed", async () => {
+  it("offers your own lines with typed facts", async () => {
     await using world = await sandbox({ ...bicycles, lines: [...standardLines, bicycle] })
     const { id } = await world.client.start_quote_request({
       line: "bicycle",
@@ -226,7 +226,7 @@ describe("a sandbox", () => {
     await copy.close()
   })
 
-  it("plays scenarios with the carriers of your own lines", async () => {
+  it("plays scenarios with carriers that quote your own lines", async () => {
     await using world = await sandbox({ ...bicycles, lines: [...standardLines, bicycle], scenario: "price_update" })
     const { id } = await world.client.start_quote_request({
       line: "bicycle",
@@ -257,7 +257,7 @@ describe("a sandbox", () => {
     assert.include(warnings.join(), "A carrier's adapter failed")
   })
 
-  it("plays a carrier from its cassette, without a network", async () => {
+  it("plays a carrier's responses from a cassette, without a network", async () => {
     const connection = { api_key: "stand-in" }
     await using world = await sandbox({
       carriers: [acme],
@@ -301,7 +301,7 @@ describe("a sandbox", () => {
     assert.include(twice.message, "carriers.1")
   })
 
-  it("rejects options that only JavaScript allows, with a sentence that names them", async () => {
+  it("rejects untyped options from JavaScript, with a sentence that names them", async () => {
     for (const [given, says] of [
       ["null", /^Error: sandbox needs an options object, such as /],
       ['"zero_quotes"', /^Error: sandbox needs an options object, such as /],

@@ -56,18 +56,16 @@ const namesIn = (folder: string) =>
   )
 
 layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database in a folder", (it) => {
-  it.effect(
-    "the database keeps its data when it is opened again, and no other operating-system user can read the data",
-    () =>
-      Effect.gen(function* () {
-        const folder = yield* copied
-        assert.deepStrictEqual(yield* namesIn(folder), ["Acme"])
-        assert.deepStrictEqual(yield* namesIn(folder), ["Acme"])
-        if (process.platform !== "win32") assert.strictEqual(statSync(folder).mode & 0o777, 0o700)
-      })
+  it.effect("the database keeps its data when reopened, and only its owner can read it", () =>
+    Effect.gen(function* () {
+      const folder = yield* copied
+      assert.deepStrictEqual(yield* namesIn(folder), ["Acme"])
+      assert.deepStrictEqual(yield* namesIn(folder), ["Acme"])
+      if (process.platform !== "win32") assert.strictEqual(statSync(folder).mode & 0o777, 0o700)
+    })
   )
 
-  it.effect("the database cannot be opened twice at the same time", () =>
+  it.effect("the database cannot be open twice at the same time", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       const first = yield* service(folder)
@@ -76,7 +74,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("a new database is created from scratch if a process died while creating it", () =>
+  it.effect("the database is created from scratch if a process died while creating it", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       writeFileSync(join(folder, "database.unfinished"), "")
@@ -86,7 +84,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("opening the database reports that a newer program created the schema", () =>
+  it.effect("an error reports that a newer program created the schema", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       const add = "insert into quotewire.migration (number, name, serves_from) values (99, 'later', 99)"
@@ -95,7 +93,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("opening the database names the folder if another PostgreSQL version created it", () =>
+  it.effect("an error names the folder if another PostgreSQL version created it", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       writeFileSync(join(folder, "database", "PG_VERSION"), "17\n")
@@ -104,7 +102,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("opening the database names the folder if the database is damaged, and explains what can be done", () =>
+  it.effect("an error names a folder with a damaged database, and explains what to do", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       truncateSync(join(folder, "database", "global", "pg_control"), 100)
@@ -114,7 +112,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("opening the database fails if the path is a file or leads through a file", () =>
+  it.effect("opening fails if the path is a file or leads through a file", () =>
     Effect.gen(function* () {
       const path = yield* temporaryFolder
       writeFileSync(path, "")
@@ -127,7 +125,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("opening the database fails in a folder with other files", () =>
+  it.effect("opening fails in a folder with other files", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       mkdirSync(folder)
@@ -140,7 +138,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
   )
 
   // For root, every folder can be written.
-  it.effect.skipIf(process.getuid?.() === 0)("opening the database fails in a folder that is not writable", () =>
+  it.effect.skipIf(process.getuid?.() === 0)("opening fails in a folder that is not writable", () =>
     Effect.gen(function* () {
       const parent = yield* temporaryFolder
       mkdirSync(parent, { mode: 0o500 })
@@ -148,7 +146,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("opening the database requires a path", () =>
+  it.effect("opening requires a path", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* refusalOf(" "), "data must be the path of a folder.")
     })

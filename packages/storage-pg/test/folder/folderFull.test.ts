@@ -59,7 +59,7 @@ const outcome = <A>(statement: Effect.Effect<A, { readonly _tag: string }>) =>
   Effect.match(statement, { onFailure: ({ _tag }) => _tag, onSuccess: () => "done" })
 
 describe("a database in a folder whose disk is full", () => {
-  it.live("refuses writes, logs the reason once, responds to reads, and resumes once there is room", () =>
+  it.live("refuses writes, logs the reason once, still reads, and resumes once there is room", () =>
     logged((lines) =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder
@@ -92,7 +92,7 @@ describe("a database in a folder whose disk is full", () => {
     )
   )
 
-  it.live("stops if its WAL is full, explains what to do, and has all data when it is opened again", () =>
+  it.live("stops if its WAL is full, explains what to do, and loses no data", () =>
     logged((lines) =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder

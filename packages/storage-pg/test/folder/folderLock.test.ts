@@ -36,7 +36,7 @@ const lockOnce = (folder: string) => Effect.scoped(FolderLock.lock(folder))
 const locksIn = (folder: string) => readdirSync(folder).filter((name) => name.startsWith("lock."))
 
 describe("a folder's lock", () => {
-  it.live("cannot be taken while another process holds it, and the error names that process", () =>
+  it.live("cannot be taken while another process holds it; the error names that process", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       const { child, said } = yield* holder(folder)
@@ -53,7 +53,7 @@ describe("a folder's lock", () => {
     })
   )
 
-  it.live("cannot be taken twice by one process", () =>
+  it.live("cannot be taken twice by the same process", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       const { reason } = yield* Effect.scoped(
@@ -65,7 +65,7 @@ describe("a folder's lock", () => {
   )
 
   it.live(
-    "is taken over by only one process after its owner was killed, however many processes try",
+    "is taken over by exactly one process after its owner was killed",
     () =>
       Effect.gen(function* () {
         const folder = yield* emptyFolder
@@ -88,7 +88,7 @@ describe("a folder's lock", () => {
     60_000
   )
 
-  it.live("is not taken over if its process ID now belongs to another process", () =>
+  it.live("is taken over from a dead owner even if its process ID was reused", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       yield* Effect.scoped(
@@ -107,7 +107,7 @@ describe("a folder's lock", () => {
     })
   )
 
-  it.live("cannot be taken if its owner ran on another machine, and the error says what to remove", () =>
+  it.live("cannot be taken from an owner on another machine; the error names the file to remove", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       const owner = { pid: 1, host: "elsewhere", started: null }

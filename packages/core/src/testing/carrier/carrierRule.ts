@@ -68,7 +68,7 @@ export const expectNone = (
   brokenRules: ReadonlyArray<BrokenRule>
 ): Effect.Effect<void, ContractBroken> => (brokenRules.length === 0 ? Effect.void : broken(sentence, brokenRules))
 
-/** Returns an answer that could be read. If it could not be read, fails with the rules that it breaks. */
+/** Returns the decoded answer. If the answer could not be read, fails with the rules that it breaks. */
 export const expectRead = <A>(
   sentence: string,
   read: Result.Result<A, ReadonlyArray<BrokenRule>>

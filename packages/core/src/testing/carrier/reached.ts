@@ -9,8 +9,8 @@ const maxRequests = 100
 
 /**
  * Returns the answer to an ask. Fails if the carrier could not be reached, because then no rule about its answers would
- * be tested. The carrier counts as not reached if no request got an answer, or if any request got no answer and the ask
- * ended as unavailable.
+ * be tested. The carrier is considered unreachable if no request got an answer, or if any request got no answer and the
+ * ask ended as unavailable.
  *
  * If the ask breaks a rule and no request got an answer, the message mentions both.
  */

@@ -183,7 +183,7 @@ const maxPauseMs = 10_000
 
 /**
  * Returns the final answer to an ask, polling as long as the answer is pending. A `pending` that waits for a callback
- * counts as final here.
+ * is treated as final here.
  */
 export const polled = Effect.fnUntraced(function* (subject: Subject, ask: CarrierAsk) {
   const { adapter, terms } = subject

@@ -67,8 +67,8 @@ interface StandIn {
  * Makes a check that asks with different facts. Every answer must follow the rules.
  *
  * Nothing is sent to the carrier. A cassette answers each request with the next answer that was recorded for its
- * method, host and path, whatever its body. Without a cassette or a stand-in, requests are refused, so only prices that
- * the adapter computes itself are checked.
+ * method, host and path, regardless of its body. Without a cassette or a stand-in, requests are refused, so only prices
+ * that the adapter computes itself are checked.
  */
 export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
   Effect.fnUntraced(function* (subject: Subject.Subject, ownFacts: unknown) {
@@ -92,7 +92,7 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
         concurrency: atOnce,
         maxShrinks,
         seed
-        // A hundred refused asks would otherwise put a hundred failures in the log.
+        // Do not log the failures of refused asks, because there can be a hundred of them.
       }).pipe(Effect.provideService(References.CurrentLoggers, new Set()))
     )
     if (reply._tag !== "Falsified" || reply.failure._tag !== "PropertyError") return

@@ -122,7 +122,7 @@ export class Model {
     return this.all(workspace_id, kind).find((record) => record.id === id && record.version === version) ?? null
   }
 
-  /** All records of a list after `after`, whatever its limit. */
+  /** All records that match a query, starting after `after` and ignoring the limit. */
   list(query: RecordQuery): ReadonlyArray<StoredRecord> {
     const { after, order } = query
     const sign = order === "oldest" ? 1 : -1
@@ -264,8 +264,7 @@ export class Model {
   }
 
   /**
-   * Drops all versions that are older than these newest ones. Returns how many versions a storage backend would have
-   * kept of them.
+   * Drops all versions older than these. Returns how many of the dropped versions a storage backend would have kept.
    */
   private dropOlder(
     workspaceId: WorkspaceId,

@@ -9,14 +9,14 @@ const isLeased = (job: ModelJob, now: number) => job.leased_until !== null && jo
 const dueAt = (model: Model, { job, workspace_id }: ModelJob) => job.due_at - model.clockOffset(workspace_id)
 
 /**
- * The latest time from which a storage backend may count a job as due: its due time, or the end of its last lease if
+ * The latest time from which a storage backend may consider a job due: its due time, or the end of its last lease if
  * that is later.
  */
 const dueAtLatest = (model: Model, job: ModelJob) => Math.max(dueAt(model, job), job.leased_until ?? dueAt(model, job))
 
 /**
- * The ordered jobs that a claim can take in a workspace, in order: those with the earliest due time, or those that come
- * due within `ahead_ms`. Empty while an ordered job is leased.
+ * The ordered jobs that a claim can take in a workspace, in order: the jobs with the earliest due time, or the jobs
+ * that come due within `ahead_ms`. Empty while an ordered job is leased.
  */
 const nextOrdered = (
   model: Model,
@@ -69,7 +69,8 @@ const nextDueAt = (model: Model, query: ClaimQuery, claimed: ReadonlyArray<Model
       if (job.leased_until !== null && isLeased(job, query.now)) return job.leased_until
       const ends = inTheWayOf(model, job, query.now).map(({ leased_until }) => leased_until ?? 0)
       if (ends.length === 0) return dueAt(model, job)
-      // An ordered job waits for all earlier ones. A job in a lane waits for any one job in the lane.
+      // An ordered job waits until all earlier ordered jobs have ended. A job in a lane waits until any one job in the
+      // lane has ended.
       return Math.max(dueAt(model, job), job.job.ordered ? Math.max(...ends) : Math.min(...ends))
     })
   return moments.length === 0 ? null : Math.min(...moments)

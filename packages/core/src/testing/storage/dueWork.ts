@@ -50,7 +50,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "eventually claims a job, however many jobs come due in other workspaces after it",
+    "eventually claims a job, no matter how many later jobs come due in other workspaces",
     Effect.fnUntraced(function* (storage) {
       const otherWorkspaces = Sample.range(2, 9).map(Sample.workspace)
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10)] }))

@@ -52,7 +52,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses to finish a job whose workspace was erased, even if a new job has taken its number",
+    "refuses to finish a job whose workspace was erased, even if a new job has the same number",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.timer(20)] }))
       const claimBefore = yield* storage.claim(Sample.claimAt(100))
@@ -178,7 +178,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases no children of another kind, and restarts an erased record at version 1",
+    "erases no children of another kind, and accepts version 1 of an erased record again",
     Effect.fnUntraced(function* (storage) {
       const child = Sample.request(1, { kind: "offer", parent: Sample.quoteId(1) })
       yield* storage.commit(Sample.change({ writes: [Sample.request(1), Sample.quote(1, 1), child] }))
@@ -207,7 +207,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases the records of one kind and one parent, in all their versions, and nothing else",
+    "erases every version of one parent's records of one kind, and nothing else",
     Effect.fnUntraced(function* (storage) {
       const offer = (place: number, parent: number) =>
         Sample.request(place, { kind: "offer", id: `offer_${place}`, parent: Sample.requestId(parent) })

@@ -2,7 +2,8 @@ import { Clock, Effect } from "effect"
 import { canonical } from "../../wire/Json.ts"
 
 /**
- * Dies unless both values have the same JSON text, except for the order of members. Undefined members count as absent.
+ * Dies unless both values have the same JSON text, except for the order of members. Undefined members are treated as
+ * absent.
  */
 export const expectSame = (subject: string, actual: unknown, expected: unknown): void => {
   const [actualText, expectedText] = [canonical(actual), canonical(expected)]

@@ -81,7 +81,7 @@ export const feed: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "finds events by either of their subjects, and reports how far the search went",
+    "finds events by either of their two subjects, and reports how far the search went",
     Effect.fnUntraced(function* (storage) {
       const read = (parts: Partial<FeedQuery>) =>
         Effect.map(storage.feed(Sample.feedOf(parts)), ({ events, reached }) => [reached, ...numbers(events)])

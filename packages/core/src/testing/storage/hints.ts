@@ -76,7 +76,7 @@ export const hints: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "sends hints to several watchers, to each until its scope closes",
+    "sends hints to each of several watchers until that watcher's scope closes",
     Effect.fnUntraced(function* (storage) {
       const scope = yield* Scope.make()
       const first = yield* listen(storage).pipe(Effect.provideService(Scope.Scope, scope))

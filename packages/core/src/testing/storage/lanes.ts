@@ -121,7 +121,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "leaves a lane's remaining room to the next claim if a claim takes fewer jobs",
+    "leaves the rest of a lane's room to the next claim if a claim does not fill it",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30, 40].map((dueAt) => inLane(dueAt, "wide", 3)) }))
       const first = yield* storage.claim(Sample.claimAt(100, { limit: 1 }))
@@ -192,7 +192,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims due jobs past a full lane, whose jobs do not count against the claim's limit",
+    "claims due jobs behind a full lane, and does not count the lane's jobs against the claim's limit",
     Effect.fnUntraced(function* (storage) {
       const full = [
         ...Sample.range(1, 20).map((dueAt) => inLane(dueAt)),
@@ -276,7 +276,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "moves jobs that wait in lanes with the workspace's clock, but not leases",
+    "moves waiting jobs in lanes with the workspace's clock, but does not move leases",
     Effect.fnUntraced(function* (storage) {
       const jobs = [urgent(5_000, 1), urgent(6_000, 1), inLane(7_000)]
       yield* storage.commit(Sample.change({ jobs }))
@@ -293,7 +293,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases the jobs in a workspace's lanes with the workspace, and makes room in lanes with leased jobs",
+    "erases a workspace's jobs in lanes with the workspace, and frees the room of leased jobs",
     Effect.fnUntraced(function* (storage) {
       const jobs = [10, 20, 30].map((dueAt) => inLane(dueAt, "narrow", 1))
       yield* storage.commit(Sample.change({ jobs: [...jobs, urgent(10)] }))

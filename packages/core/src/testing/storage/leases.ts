@@ -22,7 +22,7 @@ const claimAgain = Effect.fnUntraced(function* (storage: StorageService, now: nu
 /** Cases for leases: who holds a job, for how long, and what the holder may do. */
 export const leases: ReadonlyArray<Case> = [
   rule(
-    "returns a claimed job as stored, with its workspace and the first lease",
+    "returns a claimed job as stored, with its workspace and lease number 1",
     Effect.fnUntraced(function* (storage) {
       const stored = Sample.job(10, { kind: "ask_carrier", payload: '{"carrier":"é"}' })
       yield* storage.commit(Sample.change({ jobs: [stored] }))
@@ -37,7 +37,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "gives a leased job to another claimer only after the lease expires, and then with the next lease",
+    "gives a leased job to another claimer only once the lease has expired, with the next lease number",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       expectSame("a claim before the lease expires", (yield* storage.claim(Sample.claimAt(1_009))).jobs, [])

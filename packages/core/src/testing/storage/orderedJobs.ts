@@ -39,7 +39,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "makes the remaining jobs of a due time wait for the jobs that a limited claim took",
+    "makes the other jobs with the same due time wait for the jobs that a limited claim took",
     Effect.fnUntraced(function* (storage) {
       const jobs = ["a", "b", "c"].map((payload) => Sample.timer(10, payload))
       yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.timer(20, "d")] }))
@@ -111,7 +111,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "reports that an ordered job behind a leased job is due when that lease expires, or later",
+    "reports an ordered job behind a leased job as due no earlier than the lease expires",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.timer(20), Sample.timer(9_000)] }))
       const claim = yield* storage.claim(Sample.claimAt(100))
@@ -130,7 +130,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims a workspace's ordered jobs ahead of its clock, in order, and the next jobs once the claimed jobs are done",
+    "claims a workspace's ordered jobs ahead of its clock, but none while earlier ones are leased",
     Effect.fnUntraced(function* (storage) {
       const jobs = [30, 10, 20, 20, 600].map((dueAt, place) => Sample.timer(dueAt, `${dueAt} ${place}`))
       yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.job(15)] }))

@@ -19,7 +19,7 @@ const rule = (name: string, body: Body): TwoHostsCase => ({
   run: (one, other) => Effect.scoped(body(one, other))
 })
 
-/** Claims jobs, which may have to wait until the host learns of another host's change. */
+/** Claims jobs. Waits if necessary until the host learns of another host's change. */
 const claimSoon = (host: StorageService, now: number, limit = 100) =>
   untilSome(
     "a job to claim",
@@ -68,7 +68,7 @@ const leases: ReadonlyArray<TwoHostsCase> = [
     })
   ),
   rule(
-    "gives a job to the other host once its lease has expired, and then refuses the first host's result",
+    "gives a job to the other host once the first host's lease has expired, and refuses that host's result",
     Effect.fnUntraced(function* (one, other) {
       yield* one.commit(Sample.change({ jobs: [Sample.job(10)] }))
       const lost = yield* claimOne(one, 10)
@@ -82,7 +82,7 @@ const leases: ReadonlyArray<TwoHostsCase> = [
     })
   ),
   rule(
-    "accepts the result of a job from one host if both send it",
+    "accepts a job's result from only one host if both send it",
     Effect.fnUntraced(function* (one, other) {
       yield* one.commit(Sample.change({ jobs: [Sample.job(10)] }))
       const job = yield* claimOne(one, 10)
@@ -99,7 +99,7 @@ const leases: ReadonlyArray<TwoHostsCase> = [
     })
   ),
   rule(
-    "counts the jobs of both hosts in a lane's limit",
+    "counts both hosts' jobs toward a lane's limit",
     Effect.fnUntraced(function* (one, other) {
       const lane = { name: "lane", limit: 2, urgent: false }
       yield* one.commit(Sample.change({ jobs: [10, 20, 30].map((due) => Sample.job(due, { lane })) }))
@@ -142,7 +142,7 @@ const changes: ReadonlyArray<TwoHostsCase> = [
     })
   ),
   rule(
-    "accepts each version of a record from one of two hosts",
+    "accepts each version of a record from only one of two hosts",
     Effect.fnUntraced(function* (one, other) {
       for (const version of Sample.range(1, 10)) {
         const write = (host: StorageService) => {
@@ -155,7 +155,7 @@ const changes: ReadonlyArray<TwoHostsCase> = [
     })
   ),
   rule(
-    "refuses a decision about a record that the other host has changed",
+    "refuses a change based on a record that the other host has changed in the meantime",
     Effect.fnUntraced(function* (one, other) {
       yield* one.commit(Sample.change({ writes: [Sample.request(1)] }))
       yield* other.commit(Sample.change({ writes: [Sample.request(1, { version: 2 })] }))
@@ -197,7 +197,7 @@ const changes: ReadonlyArray<TwoHostsCase> = [
     })
   ),
   rule(
-    "adds up what both hosts count",
+    "adds up both hosts' counts",
     Effect.fnUntraced(function* (one, other) {
       const tally = { workspace_id: Sample.home, name: "calls", window_start: 0, window_ms: 60_000 }
       expectSame("the first sum", yield* one.addCounts(0, [{ ...tally, added: 2 }]), [2])
@@ -206,7 +206,7 @@ const changes: ReadonlyArray<TwoHostsCase> = [
     })
   ),
   rule(
-    "erases for both hosts what one host erases",
+    "removes data for both hosts when one host erases it",
     Effect.fnUntraced(function* (one, other) {
       yield* one.commit(Sample.change({ writes: [Sample.request(1)], jobs: [Sample.job(10)] }))
       const job = yield* claimOne(other, 10)
@@ -219,10 +219,10 @@ const changes: ReadonlyArray<TwoHostsCase> = [
   )
 ]
 
-/** Cases for the hints that one host gets of the other's changes. */
+/** Cases for the hints that one host gets about the other host's changes. */
 const hints: ReadonlyArray<TwoHostsCase> = [
   rule(
-    "sends hints of one host's records, jobs and events to the other",
+    "sends hints about one host's records, jobs and events to the other host",
     Effect.fnUntraced(function* (one, other) {
       const heard: Array<Hint["about"]> = []
       yield* other.watch(({ about }) => heard.push(about))

@@ -41,7 +41,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "stores fields that a record computes on access",
+    "stores the values of fields that a record computes on access",
     Effect.fnUntraced(function* (storage) {
       const full = Sample.request(1)
       const record: Change.StoredRecord = Object.create(full)
@@ -79,7 +79,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "writes nothing of a refused change",
+    "writes no part of a refused change",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)], jobs: [Sample.job(10)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(10))
@@ -167,7 +167,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "reports a lost lease before a failed expectation, and a failed expectation before a failed write, each in order",
+    "reports lost leases before failed expectations, and failed expectations before failed writes",
     Effect.fnUntraced(function* (storage) {
       const lease = { workspace_id: Sample.home, number: 1, lease: 1 }
       const change = Sample.change({
@@ -180,7 +180,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses only those concurrent changes whose expectations do not hold",
+    "refuses only the concurrent changes whose expectations fail",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1), Sample.request(2)] }))
       const place = (version: number) => (version === 1 ? 1 : 2)
@@ -245,7 +245,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses a change after its expected record was overwritten, however close in time",
+    "refuses a change if its expected record was overwritten, even at almost the same time",
     Effect.fnUntraced(function* (storage) {
       // A change that expects a version must be refused if the next version was written before it commits.
       for (const version of Sample.range(0, 9)) {
