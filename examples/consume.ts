@@ -31,7 +31,7 @@ await client.advance_time({ seconds: 60 }, { idempotency_key: "one-minute" })
 await completed.promise
 await stop()
 
-// Lists the events that failed too often. Here there are none.
+// Lists the events that failed too often; in this example, there are none.
 for (const parked of await quotewire.listParkedEvents("billing")) {
   console.log(parked.event.type, parked.error, parked.attempts)
   await quotewire.retryParkedEvent("billing", parked)

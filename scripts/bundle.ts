@@ -27,8 +27,9 @@ interface Manifest {
 }
 
 /**
- * Modules that get their own files although no program imports them by name. The files in `bin/` import those of the
- * command. In http, some modules import undici. If a program uses anything in the same file, its bundler keeps undici.
+ * Modules that get their own files although no program imports them by name. The files in `bin/` import the command's
+ * modules. In http, the modules that import undici are kept apart, because a bundler keeps undici if a program uses
+ * anything else in the same file.
  */
 const apart: Readonly<Record<string, ReadonlyArray<string>>> = {
   "@quotewire/cli": ["main", "version"],
@@ -77,14 +78,14 @@ const bundlesOf = async (manifest: Manifest, dist: URL): Promise<ReadonlyMap<str
     chunkFileNames: ({ isDynamicEntry, moduleIds }) =>
       isDynamicEntry || moduleIds.length === 1 ? "[name].js" : "shared.js",
     minifyInternalExports: false,
-    // Without documentation, which is in the types.
+    // Drops documentation comments, because the types contain them.
     comments: { legal: false, jsdoc: false, annotation: true }
   })
   await bundler.close()
   return new Map(output.map((file) => [file.fileName, file.type === "chunk" ? file.code : String(file.source)]))
 }
 
-/** Writes the files that have changed, and removes those that the build no longer makes. */
+/** Writes the files that have changed, and removes files that the build no longer creates. */
 const write = (files: ReadonlyMap<string, string>, folder: URL): void => {
   mkdirSync(folder, { recursive: true })
   for (const name of readdirSync(folder)) if (!files.has(name)) rmSync(new URL(name, folder))

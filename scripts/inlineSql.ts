@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url"
 import type { Plugin } from "rolldown"
 
 /*
- * A bundler plugin that puts the SQL of `packages/storage-pg` into the package's bundle, so that the package also runs
+ * A bundler plugin that puts the SQL of `packages/storage-pg` into the package's bundle. The package then also runs
  * when a program bundles it into a single file. Sources and their tests read the `.sql` files directly.
  */
 

@@ -1,4 +1,4 @@
-// The `quotewire` command does the same on startup.
+// Compiles schemas to code, as the `quotewire` command does on startup.
 import "effect/schema/SchemaJITCompiler/enable"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"

@@ -36,7 +36,7 @@ const isThere = (): boolean => {
   }
 }
 
-/** npm's settings, such as the registry, without those that make npm operate on workspaces. */
+/** npm's settings, such as the registry, without the settings that make npm operate on workspaces. */
 const environment = Object.fromEntries(
   Object.entries(process.env).filter(([key]) => !/^npm_config_(workspaces?|include_workspace_root)$/i.test(key))
 )

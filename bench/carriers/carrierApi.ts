@@ -11,7 +11,7 @@ export interface ListeningAddress {
   readonly url: string
 }
 
-/** How many asks were received so far. This proves that every ask that counted as answered was really sent. */
+/** How many asks were received so far. This proves that every ask that was counted as answered was really sent. */
 export interface ApiCounts {
   readonly asks: number
   readonly bytes: number

@@ -46,7 +46,8 @@ export const core = (
     Layer.provide(NodeCrypto.layer),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits)),
     Layer.provide(Layer.succeed(RequestLog.RequestLogEnabled, false)),
-    // Otherwise a log line for every ask that a slow carrier has not answered would bury the results.
+    // Raises the log level. Otherwise a log line for every ask that a slow carrier has not answered would bury the
+    // results.
     Layer.provideMerge(Layer.succeed(References.MinimumLogLevel, "Error")),
     Layer.orDie
   )
@@ -65,7 +66,7 @@ export const memoryWith = (
 /** How many quotes a change writes. */
 export const quotesIn = ({ writes }: Change.Change): number => writes.filter(({ kind }) => kind === "quote").length
 
-/** Creates a live workspace. Its organization has a connection to each of these carriers and a key. */
+/** Creates a live workspace. Its organization has a key, and a connection to each of these carriers. */
 export const makeWorkspace = Effect.fnUntraced(function* (carrierIds: ReadonlyArray<string>) {
   const access = yield* Access.Access
   const connections = yield* Connections.Connections

@@ -96,7 +96,8 @@ const memory = (asks: Asks) =>
   }))
 
 /**
- * Starts requests and selects their carriers. Afterwards all jobs that ask carriers are due, and none has been claimed.
+ * Starts requests and selects their carriers. Afterwards all jobs that ask carriers are due, and no job has been
+ * claimed.
  */
 const prepare = Effect.fnUntraced(function* (asks: Asks, count: number) {
   const { key, workspace_id } = yield* service.makeWorkspace([carrierId])

@@ -6,7 +6,7 @@ import * as starts from "../starts.ts"
 import { median } from "../statistics.ts"
 import { heapBytes, key, repeated, run, time } from "./world.ts"
 
-/** Asks for the complete lives of this many quote requests, with `at_once` of them running concurrently. */
+/** Tells the process to take this many quote requests through their complete lives, `at_once` of them concurrently. */
 export interface Lives {
   readonly requests: number
   readonly at_once: number

@@ -19,7 +19,8 @@ export interface AtLevel {
   readonly heap_bytes_per_request: number
 }
 
-// The cheapest real requests: they have the smallest application and are never processed.
+// How many requests are stored. They are as cheap as real requests can be: each has the smallest application and is
+// never processed.
 let stored = 0
 const start = () => Service.call(Service.startQuoteRequest, key, starts.smallest(`request-${++stored}`))
 

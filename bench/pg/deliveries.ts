@@ -14,7 +14,7 @@ export interface DeliveryRound {
   readonly per_second: number
 }
 
-/** A contender. It makes this `share` of the other contenders' deliveries. */
+/** A contender. `share` is the fraction of the other contenders' deliveries that it makes. */
 interface Contender {
   readonly name: string
   readonly processes: number

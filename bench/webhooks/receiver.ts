@@ -10,7 +10,7 @@ export interface ListeningAddress {
   readonly url: string
 }
 
-/** What the receiver has received so far. This proves that every delivery that counted as delivered has arrived. */
+/** What the receiver has received so far. This proves that every delivery that was counted as delivered has arrived. */
 export interface Arrivals {
   readonly posts: number
   readonly bytes: number

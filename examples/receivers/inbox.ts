@@ -58,7 +58,7 @@ export const makeInbox = ({ secrets, read }: Settings) => {
   const refresh = async (resource: Resource): Promise<void> => {
     const isNewer = (version: number) => version > (held.get(resource.id)?.version ?? 0)
     if (!isNewer(resource.version)) return
-    // The resource may already be newer than this event. The events in between will then find nothing to do.
+    // The resource may already be newer than this event. The events in between will then have nothing to do.
     const current = await read(resource)
     if (isNewer(current.version)) held.set(current.id, current)
   }
@@ -71,7 +71,7 @@ export const makeInbox = ({ secrets, read }: Settings) => {
     done.add(id)
   }
 
-  /** Processes an event after all earlier ones. Rejects if processing this event fails. */
+  /** Processes an event after all earlier events. Rejects if processing this event fails. */
   const take = (event: WebhookEvent): Promise<void> => {
     const turn = work.then(() => process(event))
     work = turn.catch(() => undefined)
@@ -93,7 +93,7 @@ export const makeInbox = ({ secrets, read }: Settings) => {
     },
     take,
     held: (): ReadonlyMap<string, Current> => held,
-    /** Reads every known resource again, whatever its version. */
+    /** Reads every known resource again, regardless of its version. */
     readAll: async () => {
       for (const { id, version } of [...held.values()]) {
         await refresh({ type: id.startsWith("qt_") ? "quote" : "quote_request", id, version: version + 1 })

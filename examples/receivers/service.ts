@@ -50,7 +50,7 @@ export const catchUp = async (inbox: Inbox, { feed, cursor }: Feed): Promise<voi
   }
   while (page !== null && page.events.length > 0) {
     for (const event of page.events) await inbox.take(event)
-    // Save the cursor last. If it were saved before the work is done, failed events would be skipped.
+    // Save the cursor last. Saving it before the work is done would skip failed events.
     cursor.save(page.next_cursor)
     page = await feed(page.next_cursor)
   }

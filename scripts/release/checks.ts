@@ -69,7 +69,7 @@ export const scriptFailures = ({ files, manifest }: Packed): ReadonlyArray<strin
   ...(files.has("binding.gyp") ? [`${manifest.name} holds binding.gyp, which npm compiles: remove it.`] : [])
 ]
 
-/** Reports packages that are not published publicly and with provenance. */
+/** Reports packages that are not set up to be published publicly with provenance. */
 export const publishFailures = ({ manifest: { name, publishConfig } }: Packed): ReadonlyArray<string> => [
   ...(publishConfig?.access === "public" ? [] : [`${name} is not public: set publishConfig.access to "public".`]),
   ...(publishConfig?.provenance === true ? [] : [`${name} has no provenance: set publishConfig.provenance to true.`])

@@ -184,7 +184,7 @@ const pack = (folder: string, manifest: ReleasedManifest, out: string): Packed =
   }
 }
 
-/** Sorts the packages so that each comes after those that it depends on. */
+/** Sorts the packages so that each comes after its dependencies. */
 export const inDependencyOrder = (unsorted: ReadonlyArray<Packed>): ReadonlyArray<Packed> => {
   const ordered = new Set<Packed>()
   const visit = (packed: Packed): void => {

@@ -98,7 +98,7 @@ export const run = (args: ReadonlyArray<string>) =>
 const explain = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, args: ReadonlyArray<string>) {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
   if (CliError.isCliError(error) || Cause.hasInterruptsOnly(cause)) return
-  // Only these errors are known to repeat no input in their messages.
+  // Only the messages of these errors are known not to repeat any input.
   const isOwn = error instanceof CommandFailed || error instanceof WrongUsage
   const { red } = yield* errorStyle
   yield* Console.error(

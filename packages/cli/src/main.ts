@@ -1,5 +1,5 @@
 // Compiles schemas to code if the runtime allows it. This affects the whole process and every schema that has not been
-// used yet, so it belongs at the start of a program, never in a library.
+// used yet. It therefore belongs at the start of a program, never in a library.
 import "effect/schema/SchemaJITCompiler/enable"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Effect, Exit, Option } from "effect"
@@ -8,7 +8,7 @@ import { run } from "./Program.ts"
 import * as Role from "./processes/Role.ts"
 import { WrongUsage } from "./settings/CommandErrors.ts"
 
-/** Exit codes: 0 means done, 1 failed, and 2 wrong usage. Stopping because of a signal counts as done. */
+/** Exit codes: 0 means done, 1 failed, and 2 wrong usage. Stopping because of a signal is treated as done. */
 const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
   if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return 0
   const error = Option.getOrNull(Cause.findErrorOption(exit.cause))

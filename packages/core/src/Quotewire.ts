@@ -136,8 +136,8 @@ export const revisions = ({ revisions: served }: Pick<Config, "revisions">): Lay
   served === undefined ? Layer.empty : Layer.succeed(ServedRevisions, served)
 
 /**
- * Manages organizations, keys and operators' tokens, without the rest of the core. This layer needs no seal keys,
- * because it seals nothing that it stores.
+ * A standalone layer that manages organizations, keys and operators' tokens. It needs no seal keys, because it seals
+ * nothing that it stores.
  */
 export const administration: Layer.Layer<Access | OperatorTokens, never, Storage | Cryptography> = Layer.merge(
   Access.layer,
@@ -158,8 +158,7 @@ const checkedSeal = Layer.effect(
 ).pipe(Layer.provide(Seal.layer))
 
 /**
- * Manages organizations' connections, without the rest of the core. Connections are sealed, so this layer needs the
- * seal keys.
+ * A standalone layer that manages organizations' connections. It needs the seal keys, because connections are sealed.
  */
 export const connections: Layer.Layer<
   Connections,
@@ -168,8 +167,8 @@ export const connections: Layer.Layer<
 > = Connections.layer.pipe(Layer.provide(checkedSeal), Layer.provide(Workspaces.layer))
 
 /**
- * Shows consumers and their parked events, without the rest of the core. Neither is sealed, so this layer needs no seal
- * keys.
+ * A standalone layer that shows consumers and their parked events. It needs no seal keys, because consumers and parked
+ * events are not sealed.
  */
 export const consumers: Layer.Layer<Consumers, never, Storage | SecureRandom.SecureRandom> = Consumers.layer.pipe(
   Layer.provide(Ids.layer),
@@ -177,8 +176,7 @@ export const consumers: Layer.Layer<Consumers, never, Storage | SecureRandom.Sec
 )
 
 /**
- * Shows and closes carriers' circuits, without the rest of the core. Circuits are not sealed, so this layer needs no
- * seal keys.
+ * A standalone layer that shows and closes carriers' circuits. It needs no seal keys, because circuits are not sealed.
  */
 export const circuits: Layer.Layer<Circuits, never, Storage | CarrierAdapters> = Circuits.layer
 
@@ -195,8 +193,8 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
 // The quoting services, without the services that call carriers.
 const quoting = Layer.mergeAll(Asking.layer, QuoteRequests.layer, Quotes.layer).pipe(Layer.provide(AskRecords.layer))
 
-// Jobs that run ahead of a sandbox's clock use separate instances of the services. The changes of these instances are
-// staged, and several are committed together (`Staging`).
+// Jobs that run ahead of a sandbox's clock use separate instances of the services. `Staging` holds back their changes
+// and commits several of them together.
 const staged = Layer.fresh(quoting).pipe(Layer.provide(Layer.effect(Storage, Effect.map(Storage, withStaging))))
 
 const quotingHandlers = Effect.gen(function* () {
@@ -222,7 +220,7 @@ const handlers = Layer.effect(
   })
 )
 
-/** Erases people's data, without the rest of the core. This layer opens sealed data, so it needs the seal keys. */
+/** A standalone layer that erases people's data. It needs the seal keys, because it opens sealed data. */
 export const erasures: Layer.Layer<
   Erasures,
   SealKeysInUse.SealKeysRefused | StorageUnavailable,
@@ -235,7 +233,7 @@ export const erasures: Layer.Layer<
   Layer.provide(Workspaces.layer)
 )
 
-/** Reseals data with the newest seal key, without the rest of the core. */
+/** A standalone layer that reseals data with the newest seal key. */
 export const sealedRows: Layer.Layer<SealedRows, SealKeysInUse.SealKeysRefused, Storage | SealKeys | Cryptography> =
   SealedRows.layer(kinds).pipe(Layer.provide(Seal.layer), Layer.provide(Layer.effectDiscard(strongKeys)))
 

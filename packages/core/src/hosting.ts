@@ -93,8 +93,8 @@ const tryLater: Destination = {
 }
 
 /**
- * Accepts a carrier's callback, unparsed. Returns false if the callback is not genuine. Fails if the carrier must send
- * it again later.
+ * Accepts a carrier's callback, unparsed. Returns false if the callback is not genuine. Fails if the carrier must
+ * resend it later.
  */
 export const carrierCallback = (
   carrierId: string,

@@ -5,7 +5,7 @@
  * is the core on top of a `Storage`; `operations` lists what a caller can do, and `Pipeline.call` does it. `Resource`
  * contains the schemas and types.
  *
- * The exports are grouped in the order in which a program meets them. Most programs need only the first groups.
+ * The exports are grouped in the order in which a program needs them. Most programs need only the first groups.
  */
 
 /* Embedding the service, with promises: start with `embed`. */

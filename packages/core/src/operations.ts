@@ -311,7 +311,7 @@ export const forceExpiry = Operation.make({
   run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.forceExpiry(call))
 })
 
-/** Sends the sandbox's recorded events to its subscriptions again. */
+/** Resends the sandbox's recorded events to its subscriptions. */
 export const replayEvents = Operation.make({
   name: "replay_events",
   summary: "Replay the sandbox's events",

@@ -61,7 +61,7 @@ export const App = () => {
   )
 }
 
-/** Moves the focus by code. A link to `#page` would change the address, which names the current page. */
+/** Moves the focus in code. A link to `#page` would change the address, which names the current page. */
 const skip = (): void => document.getElementById("page")?.focus()
 
 type User = Session | OperatorSession

@@ -39,9 +39,7 @@ export const mailboxes: StreamedForm.Mailboxes<Quotewire.Services> = {
   receive: Quotewire.receiveMessage
 }
 
-/**
- * Separates the signatures of sessions from those of states, so that a signature for one is not valid for the other.
- */
+/** Separates session signatures from state signatures, so that a signature for one is not valid for the other. */
 const sessionPurpose = "mcp_session"
 
 const checked = Argument.checker(

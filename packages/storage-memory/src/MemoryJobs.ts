@@ -40,7 +40,7 @@ interface WorkspaceJobs {
   readonly id: Ids.WorkspaceId
   /** Workspace time minus real time. */
   clock_offset_ms: number
-  /** The lanes by their key (`keyOf`). None of them is empty. */
+  /** The lanes by their key (`keyOf`). No lane is empty. */
   readonly lanes: Map<string, Lane>
 }
 
@@ -80,8 +80,8 @@ const jobsOf = ({ lanes }: WorkspaceJobs): ReadonlyArray<StoredJob> =>
 export class MemoryJobs {
   private readonly workspaces = new Map<Ids.WorkspaceId, WorkspaceJobs>()
   /**
-   * The lanes from which a job can be claimed now or later, in heaps by when: the urgent lanes, which are claimed first,
-   * and the others.
+   * The lanes from which a job can be claimed now or later, in heaps ordered by that time: the urgent lanes, which are
+   * claimed first, and the other lanes.
    */
   private readonly ready: readonly [urgent: Array<Lane>, others: Array<Lane>] = [[], []]
   /** A heap, in the order in which the leases end. */
@@ -157,7 +157,7 @@ export class MemoryJobs {
     this.refresh(workspace.lanes.values())
   }
 
-  /** Whether a workspace has an ordered job that is due before a workspace time. Jobs in `finished` do not count. */
+  /** Whether a workspace has an ordered job that is due before a workspace time. Jobs in `finished` are ignored. */
   hasOrderedBefore(workspaceId: Ids.WorkspaceId, dueBefore: number, finished: ReadonlyArray<Job.Lease>): boolean {
     const lane = this.orderedLane(workspaceId)
     if (lane === undefined) return false
@@ -209,7 +209,7 @@ export class MemoryJobs {
     return this.workspace(workspaceId).lanes.size > 0
   }
 
-  /** The first jobs by due time: the jobs of a named lane, or those of all named lanes and the ordered jobs. */
+  /** The first jobs by due time: the jobs of a named lane, or the jobs of all named lanes and the ordered jobs. */
   list({ lane: name, limit, workspace_id }: Storage.LaneQuery): ReadonlyArray<Storage.LaneJob> {
     return [...this.workspace(workspace_id).lanes.values()]
       .filter(({ queue: { lane, ordered } }) =>
@@ -285,7 +285,7 @@ export class MemoryJobs {
     push(job.lane.waiting, job, byDueTime)
   }
 
-  /** Sorts lanes in again after their jobs or their workspace's clock have changed. */
+  /** Puts lanes back in order after their jobs or their workspace's clock have changed. */
   private refresh(changed: Iterable<Lane>): void {
     for (const lane of changed) {
       const lanes = this.ready[lane.queue.lane?.urgent === true ? 0 : 1]
@@ -334,9 +334,9 @@ export class MemoryJobs {
     return lane
   }
 
-  // Only tests use what follows.
+  // The rest of this class is used only by tests.
 
-  /** Whether no job is leased and none is due at this real time. */
+  /** Whether no job is leased and no job is due at this real time. */
   isIdle(now: number): boolean {
     return this.leased.length === 0 && this.due(now, 1).length === 0
   }

@@ -203,7 +203,7 @@ const addCounts = (
   })
 }
 
-// Only tests use what follows.
+// The rest of this file is used only by tests.
 
 /** A storage backend that can be copied, so that many tests start from the same data. */
 export interface Copyable {
@@ -213,7 +213,7 @@ export interface Copyable {
    * due again in the copy.
    */
   readonly copy: () => Copyable
-  /** Whether no job is leased and none is due at this real time, in milliseconds. */
+  /** Whether no job is leased and no job is due at this real time, in milliseconds. */
   readonly isIdle: (now: number) => boolean
   /** When a workspace's next job is due, in milliseconds of real time; null if no job is waiting. */
   readonly nextDueAt: (workspace_id: Ids.WorkspaceId) => number | null

@@ -15,7 +15,7 @@ export class Workspace {
     return this.feed.events.length === 0 && [...this.tables.values()].every(({ entries }) => entries.size === 0)
   }
 
-  /** The records of a kind, for reading only; an empty table if there are none. */
+  /** The records of a kind, for reading only; an empty table if no such record exists. */
   table(kind: string): Table {
     return this.tables.get(kind) ?? new Table()
   }
@@ -69,7 +69,7 @@ const none: ReadonlyArray<never> = []
 class Table {
   /** The records by their IDs. */
   readonly entries = new Map<string, Entry>()
-  /** All IDs, sorted. Null until a list is read, because most kinds are never listed, and after an erasure. */
+  /** All IDs, sorted. Null after an erasure, and until a list is first read, because most kinds are never listed. */
   private ids: Array<string> | null = null
   /** For each ID, the sorted IDs of the records that belong to it or are about it. */
   private readonly linked = new Map<string, Array<string>>()
@@ -233,7 +233,7 @@ const byNumber: Compare<{ readonly number: number }> = (a, b) => a.number - b.nu
 export class Feed {
   /** The events that have not been erased, in the order of their numbers. */
   readonly events: Array<Change.StoredEvent> = []
-  /** The number of the newest event that was erased; 0 if none was erased. */
+  /** The number of the newest event that was erased; 0 if no event was erased. */
   erased_through: number
   /** The events about each ID, in the order of their numbers. */
   private readonly byAbout = new Map<string, Array<Change.StoredEvent>>()

@@ -65,7 +65,7 @@ export const take = <Item extends HeapItem>(heap: Array<Item>, item: Item, compa
   if (last !== undefined && last !== item) settle(heap, last, item.at, compare)
 }
 
-/** Fills a free place of a heap with an item, and moves the item up or down until the heap is in order. */
+/** Fills a free position in a heap with an item, and moves the item up or down until the heap is in order. */
 const settle = <Item extends HeapItem>(heap: Array<Item>, item: Item, free: number, compare: Compare<Item>): void => {
   let at = free
   while (at > 0) {

@@ -25,7 +25,7 @@ export const layer = (options: Options): Layer.Layer<Storage.Storage, DatabaseRe
   )
 
 /**
- * Like `layer`, and also provides the database's clock in place of the host's.
+ * Like `layer`, and also provides the database's clock instead of the host's clock.
  *
  * With this layer, all hosts of a database share one clock, so a wrong host clock cannot end a lease early or delay a
  * job.

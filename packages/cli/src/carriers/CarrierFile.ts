@@ -11,7 +11,7 @@ export const fileArgument = Argument.String("file").pipe(
   Argument.withDescription("A configuration file, a module that exports carriers, or a rate plan (JSON)")
 )
 
-/** The flag that selects a carrier from the file. `without` describes what happens if it is not set. */
+/** The flag that selects a carrier from the file. `defaultText` describes what happens if it is not set. */
 export const carrierFlag = (defaultText: string) =>
   Flag.String("carrier").pipe(
     Flag.optional,
@@ -46,7 +46,10 @@ const fromModule = Effect.fnUntraced(function* (name: string) {
   return yield* refused(`${shownPath(file)} must export a carrier, or a configuration with carriers.`)
 })
 
-/** Reads a module's configuration. If the module exports none, all its exports are carriers, whatever their names. */
+/**
+ * Reads a module's configuration. If the module exports no configuration, all its exports are carriers, regardless of
+ * their names.
+ */
 const configOf = (exported: object): unknown => {
   const values = new Set<unknown>(Object.values(exported))
   const configuration = Predicate.hasProperty(exported, "default") ? exported.default : undefined

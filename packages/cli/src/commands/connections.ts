@@ -73,8 +73,8 @@ const set = Command.make("set", reportAllErrors(place), (settings) =>
   Reach.withConnections(settings, (service, adapters) =>
     Effect.gen(function* () {
       const fields = adapters.find(({ carrier }) => carrier.id === settings.carrier)?.connection
-      // If the carrier needs no connection, does not ask for values, because setting them will fail. A host may know
-      // other carriers, so this check is left to it.
+      // Do not ask for values if the carrier needs no connection, because setting them will fail. A host may know other
+      // carriers, so the host does this check.
       const isRefused = fields === undefined && Option.isNone(settings.operator_token)
       const values = isRefused ? {} : yield* ConnectionInput.read(Object.keys(fields ?? {}))
       const connection = printed(yield* service.set({ ...placeOf(settings), values }))

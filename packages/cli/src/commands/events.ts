@@ -56,7 +56,7 @@ interface ResendSettings extends HostClient.HostSettings {
   readonly webhook_header_prefix: string
 }
 
-/** Asks the host to send an event to a subscription again. */
+/** Asks the host to resend an event to a subscription. */
 const replayed = Effect.fnUntraced(function* (settings: ResendSettings, id: Ids.SubscriptionId) {
   const client = HostClient.make(settings)
   const { event_id } = settings

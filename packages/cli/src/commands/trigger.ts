@@ -105,7 +105,8 @@ const playedBy = (line: Option.Option<string>, scenarios: ReadonlyArray<Scenario
 }
 
 /**
- * The facts for an insurance line: those in the file, or the line's example. Custom lines come from the configuration.
+ * The facts for an insurance line: the facts in the file, or the line's example. Custom lines come from the
+ * configuration.
  */
 const applicationOf = Effect.fnUntraced(function* (settings: TriggerSettings, line: string) {
   const factsOfLine = new Map(Object.entries(yield* Trial.factsOf(settings.facts))).get(line)

@@ -14,7 +14,7 @@ const loadTimeoutMs = 60_000
  * Loads the configuration from the given file, or else from a default file in the current folder. If there is no file,
  * the configuration is empty.
  *
- * Any mistake in the file fails as wrong usage, with one message.
+ * If the file has mistakes, fails as wrong usage, with one message.
  */
 export const load = Effect.fnUntraced(function* (setting: Option.Option<string>) {
   const file = yield* Option.match(setting, { onNone: () => inCurrentFolder, onSome: named })

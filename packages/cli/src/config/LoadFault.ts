@@ -54,8 +54,8 @@ const pathOf = (url: string): string => (url.startsWith("file:") ? fileURLToPath
 const frame = /^\s*at (?:.*\()?(file:\/\/.+?|\/.+?|[A-Za-z]:\\.+?)(:\d+:\d+)\)?$/
 
 /**
- * Where code threw: the first stack frame in the configuration's folder, or else the first frame of all; null if no
- * code ran.
+ * Where code threw: the first stack frame in the configuration's folder, otherwise the first frame; null if no code
+ * ran.
  *
  * Frames after Node's module loader are ignored, because they belong to the program that imports the file.
  */
@@ -78,7 +78,7 @@ const placeOfSyntax = (report: string): SourcePosition | null => {
   return url === undefined || place === undefined ? null : { file: pathOf(url), place }
 }
 
-/** Finds a syntax error with `node --check`, because Node does not tell an importer where it is. */
+/** Finds a syntax error with `node --check`, because Node does not tell an importer where the error is. */
 const placeByCheck = (file: string): SourcePosition | null => {
   const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8", timeout: 5_000 })
   return placeOfSyntax(stderr)

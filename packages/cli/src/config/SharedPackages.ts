@@ -10,7 +10,7 @@ const pathOf = (name: string, importer: string): string | null => {
   try {
     return realpathSync(createRequire(importer).resolve(name))
   } catch {
-    // The package is not installed there.
+    // The file cannot find the package.
     return null
   }
 }

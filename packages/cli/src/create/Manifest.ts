@@ -62,7 +62,7 @@ const starts: Readonly<Record<Place, Readonly<Record<string, string>>>> = {
   host: { dev: `${withSettings} ${command} dev`, start: "quotewire serve" }
 }
 
-/** The Quotewire packages that a project needs: those needed at run time, and those that only its tests need. */
+/** The Quotewire packages that a project needs: packages needed at run time, and packages that only its tests need. */
 const ownPackages = ({ docker, place, receiver }: Choices) => {
   const isHost = place === "host"
   const run = [

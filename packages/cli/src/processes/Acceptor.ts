@@ -9,7 +9,7 @@ export interface Acceptor {
   readonly add: (worker: WorkerProcess) => void
   /** Stops handing connections to a worker. The connections that were already sent arrive before its next order. */
   readonly remove: (worker: WorkerProcess) => void
-  /** Listens until the scope closes, then hands over the accepted connections that are left. */
+  /** Listens until the scope closes, then hands over the remaining accepted connections. */
   readonly listen: (settings: {
     readonly host: string
     readonly port: number

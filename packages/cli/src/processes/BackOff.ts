@@ -2,13 +2,13 @@
  * The rules for replacing processes that have ended: how long to wait before the next one, and when to stop trying.
  */
 
-/** A process that served this long, in milliseconds, does not count as a failure, whatever ended it. */
+/** A process that served this long, in milliseconds, is not considered a failure, regardless of how it ended. */
 const longEnoughMs = 60_000
 
 const shortestWaitMs = 100
 const longestWaitMs = 10_000
 
-/** The number of consecutive failures that counts as a crash loop. */
+/** The number of consecutive failures that is considered a crash loop. */
 const mostFailures = 10
 
 /** How many consecutive failures still count after a process has served for `servedMs`. */

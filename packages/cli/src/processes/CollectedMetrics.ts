@@ -66,7 +66,7 @@ export const make = (): CollectedMetrics => {
   }
 }
 
-/** Metrics about the number of processes that the other metrics come from. */
+/** Metrics about the number of processes that the merged metrics come from. */
 const counts = (answered: number, silent: number, replaced: number): ReadonlyArray<MergedMetrics.Families> => [
   MergedMetrics.single("quotewire_processes", "gauge", "Workers whose metrics are in this response.", answered),
   MergedMetrics.single("quotewire_processes_silent", "gauge", "Workers that have not reported their metrics.", silent),

@@ -6,7 +6,7 @@
 export interface Family {
   /** `counter`, `gauge`, `histogram` or `summary`. */
   readonly type: string
-  /** The description as it was written, with escapes; null if there is none. */
+  /** The description as it was written, with escapes; null if the metric has no description. */
   readonly help: string | null
   /** Values by name and labels as they were written, such as `requests_total{status="200"}`. */
   readonly samples: ReadonlyMap<string, number>
@@ -48,7 +48,7 @@ const sum: Combine = (a, b) => a + b
 
 /**
  * Gauges that are not summed. If each process reports the same fact, such as whether a cell is unavailable, the largest
- * value counts. The start time is the start time of the oldest process.
+ * value is used. The start time is the start time of the oldest process.
  */
 const gauges: ReadonlyMap<string, Combine> = new Map([
   ["quotewire_oldest_due_job_age_seconds", Math.max],

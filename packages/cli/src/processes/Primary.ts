@@ -16,7 +16,7 @@ export type Announce = (ready: ReadyMessage) => Effect.Effect<void>
  * Runs a number of workers behind one port until interrupted, then drains them.
  *
  * The primary process itself serves only metrics and uses no storage. SIGHUP replaces the workers one after the other.
- * However many signals arrive during such a restart, they cause only one more.
+ * Signals that arrive during a restart cause only one more restart.
  */
 export const run = Effect.fnUntraced(function* (
   settings: Pick<HostSettings, "host" | "port" | "metrics_port">,

@@ -43,7 +43,7 @@ export const fork = (bound: Receiver["bound"], isFirst: boolean): Effect.Effect<
     catch: () => new CommandFailed({ message: "The operating system refused to start a process." })
   })
 
-/** Kills all workers when this process exits, for whatever reason. */
+/** Kills all workers when this process exits for any reason. */
 export const killAllAtExit = Effect.acquireRelease(
   Effect.sync(() => process.on("exit", killAll)),
   () => Effect.sync(() => process.off("exit", killAll))

@@ -68,7 +68,7 @@ const refuseShared = (path: string, { mode }: FileSystem.File.Info) =>
     ? new CommandFailed({ message: `Other users can read ${path}: run chmod 600 on it, and replace its keys.` })
     : Effect.void
 
-/** Reads the profiles. Before the first `quotewire login` there are none. No error repeats the file's content. */
+/** Reads the profiles. Returns no profiles before the first `quotewire login`. No error repeats the file's content. */
 export const read = Effect.gen(function* () {
   const files = yield* FileSystem.FileSystem
   const folder = yield* findFolder

@@ -15,7 +15,7 @@ const setUrl = Flag.optional(Settings.calledUrl)
 const wrongProfile = (expected: string) =>
   new CliError.InvalidValue({ option: "profile", value: "", expected, kind: "flag" })
 
-/** The value that was set explicitly. A wrong value counts as set, because its own flag reports the error. */
+/** The value that was set explicitly. A wrong value is treated as set, because its own flag reports the error. */
 const valueOf = <A>(flag: Flag.Flag<Option.Option<A>>, args: Param.ParsedArgs) =>
   flag.parse(args).pipe(
     Effect.map(([, value]) => ({ is_set: Option.isSome(value), value: Option.getOrNull(value) })),
@@ -23,9 +23,9 @@ const valueOf = <A>(flag: Flag.Flag<Option.Option<A>>, args: Param.ParsedArgs) =
   )
 
 /**
- * Finds the profile to use; null if no profile is used. The default profile is used only if no key is set explicitly,
- * so an explicit key is never sent to the host of a profile that was not named. A profile's key is never sent to a
- * different host.
+ * Finds the profile to use; null if no profile is used. The default profile is used only if no key is set explicitly.
+ * An explicit key is therefore never sent to the host of a profile that was not named. A profile's key is never sent to
+ * a different host.
  */
 const used = Effect.fnUntraced(function* (args: Param.ParsedArgs) {
   const [, name] = yield* setName.parse(args)
@@ -58,7 +58,7 @@ export const apiKey = parsedAs(Settings.callerKey, (args) =>
   )
 )
 
-/** The host to call: the explicit host, or else the profile's, or else the address of `quotewire dev`. */
+/** The host to call: the explicit host, otherwise the profile's host, otherwise the address of `quotewire dev`. */
 export const baseUrl = parsedAs(Settings.calledUrl, (args) =>
   Effect.catchTag(Settings.calledUrl.parse(args), "MissingOption", () =>
     Effect.map(used(args), (selected) => [args.arguments, selected?.base_url ?? Settings.localUrl] as const)

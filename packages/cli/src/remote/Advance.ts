@@ -44,8 +44,8 @@ const reportProgress = Effect.fnUntraced(function* (
 })
 
 /**
- * Advances the sandbox's clock, however long that takes. Meanwhile, reports the carriers that have not answered the
- * quote request `id`.
+ * Advances the sandbox's clock, however long that takes. While it waits, reports the carriers that have not answered
+ * the quote request `id`.
  */
 export const advance = Effect.fnUntraced(function* (client: HostClient.HostClient, seconds: number, id: string) {
   const sandboxBefore = yield* HostClient.call((signal) => client.get_sandbox({}, { signal }))

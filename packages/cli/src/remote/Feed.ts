@@ -27,7 +27,7 @@ export const listedSinceFlag = Flag.String("since").pipe(
   Flag.withDescription("Where to start: start (the default), or a next_cursor")
 )
 
-/** The event types to show; all types if none are given. */
+/** The event types to show; all types if the flag is not set. */
 export const typesFlag = Flag.String("types").pipe(
   Flag.filterMap(
     (text) => {

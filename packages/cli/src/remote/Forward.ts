@@ -36,7 +36,7 @@ export interface Receiver {
   readonly header_prefix: string
 }
 
-/** The result of sending one event. `failure` is null if the receiver responded, whatever its status. */
+/** The result of sending one event. `failure` is null if the receiver responded with any status. */
 export interface Forwarded {
   readonly status: number | null
   readonly failure: "connection_refused" | "timed_out" | "no_answer" | null

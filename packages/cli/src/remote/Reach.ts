@@ -3,7 +3,8 @@ import type * as Reached from "./Reached.ts"
 
 /*
  * Runs the programs of operators' commands: on a host if there is a token, otherwise on a database. The service, the
- * storage and the calls to a host are loaded only when a program runs, so that a command's `--help` does not load them.
+ * storage and the calls to a host are loaded only when a program runs. A command's `--help` therefore does not load
+ * them.
  */
 
 const reached = Effect.promise(() => import("./Reached.ts"))

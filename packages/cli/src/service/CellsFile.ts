@@ -11,7 +11,7 @@ const wrongCells = (content: string) =>
   new WrongUsage({ message: `${settingError("cells", `name a cells file: ${content}`)}.` })
 
 /**
- * Finds the mistake in one cell of the file; null if there is none. The error names the field but never repeats its
+ * Finds the mistake in one cell of the file; null if the cell is valid. The error names the field but never repeats its
  * value.
  */
 const mistakeIn = ({

@@ -5,7 +5,7 @@ import { type Effect, Layer } from "effect"
 import * as Service from "./Service.ts"
 
 // Memory is limited, so most data is kept for only a month. Quotes are valid for up to 30 days and are kept twice as
-// long, so that a caller can still read that an old quote has expired.
+// long. A caller can therefore still read that an old quote has expired.
 const periods: Retention.Periods = {
   events_days: 30,
   facts_days: 30,

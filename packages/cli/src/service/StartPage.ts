@@ -16,7 +16,7 @@ export interface ReadyHost {
   readonly lines: Lines.LineSet
 }
 
-/** Formats the information as one line of JSON, for programs. */
+/** Formats the startup information as one line of JSON, for programs. */
 export const line = (ready: ReadyHost): string =>
   JSON.stringify({
     base_url: ready.base_url,

@@ -3,7 +3,7 @@ import type { ClientAddress } from "@quotewire/http"
 import type { Option } from "effect"
 import * as Settings from "./Settings.ts"
 
-/** The settings that every host has, whatever its storage. */
+/** The settings that every host has, regardless of its storage. */
 export interface HostSettings {
   readonly port: number
   readonly host: string

@@ -13,7 +13,8 @@ export const parsedAs = <P extends Param.Any>(param: P, parse: P["parse"]): P =>
 /**
  * Makes a command report all missing or wrong parameters together. By default, parsing stops at the first error.
  *
- * Parameters are parsed in order. The first one that fails also parses all later ones, and fails with all their errors.
+ * Parameters are parsed in order. The first parameter that fails also parses all later parameters, and fails with all
+ * their errors.
  */
 export const reportAllErrors = <Params extends { readonly [name: string]: Param.Any }>(params: Params): Params => {
   const ordered = Object.values(params)
@@ -63,7 +64,7 @@ export const requiredUnless = <A>(
   const optional = Flag.optional(flag)
   const required = Flag.map(flag, Option.some)
   const isGiven = (otherFlag: Param.AnyFlag, args: Param.ParsedArgs) =>
-    // A wrong value counts as given, because its own flag reports the error.
+    // A wrong value is treated as given, because its own flag reports the error.
     Effect.match(otherFlag.parse(args), { onFailure: ({ _tag }) => _tag !== "MissingOption", onSuccess: () => true })
   return parsedAs(optional, (args) =>
     Effect.flatMap(

@@ -29,9 +29,7 @@ export const errorStyle: Effect.Effect<Style, never, Stdio.Stdio> = Effect.flatM
   return Effect.provide(style, Layer.provide(TerminalCapabilities.layer, asOutput))
 })
 
-/**
- * The style for a status, such as that of a request, a delivery or a circuit breaker. An unknown status has no color.
- */
+/** The style for a status, such as a request's, a delivery's or a circuit breaker's. An unknown status has no color. */
 export const ofStatus = ({ green, red, yellow }: Style, status: string): ((text: string) => string) => {
   if (/^(?:2\d\d|completed|active|succeeded|closed|ok)$/.test(status)) return green
   if (/^(?:5\d\d|failed|open|inactive|missing)$/.test(status)) return red

@@ -83,7 +83,7 @@ export class Access extends Context.Service<
     /**
      * Returns the caller that a verified token stands for; fails with `forbidden` if the organization does not exist.
      *
-     * The caller's `key_id` is a hash of the organization and the token's subject, so that limits and the request log
+     * The caller's `key_id` is a hash of the organization and the token's subject. Limits and the request log therefore
      * treat each subject like a key.
      */
     readonly admit: (grant: Grant) => Effect.Effect<Caller, ApiError.ApiError<"forbidden"> | StorageUnavailable>
@@ -291,7 +291,10 @@ const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>
 
 const unknownOrganization = "The access token names an organization that this service does not have."
 
-/** The length of an identifier without its prefix. The start of a hexadecimal hash can serve as these characters. */
+/**
+ * The length of an identifier without its prefix. The first characters of a hexadecimal hash are valid identifier
+ * characters.
+ */
 const idCharacters = 26
 
 /** Generates a new key. */

@@ -66,8 +66,8 @@ export const withLaterTarget = (workspace: Workspace, seconds: number, realNow: 
 })
 
 /**
- * If an advance takes no step for this long, it counts as abandoned. This is longer than a lease, because a host that
- * dies can delay a step for a whole lease.
+ * If an advance takes no step for this long, it is considered abandoned. This is longer than a lease, because a host
+ * that dies can delay a step for a whole lease.
  */
 const givenUpAfterMs = minuteMs
 

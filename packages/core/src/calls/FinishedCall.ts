@@ -21,7 +21,7 @@ import { fromMillis, OffsetDateTime, Timestamp } from "../wire/Timestamp.ts"
 export interface Transport {
   /** The HTTP method, as sent. */
   readonly method: string
-  /** The matched path with `{id}` in place of each identifier, never the path that was sent. */
+  /** The matched route pattern, in which `{id}` stands for each identifier; never the path that was sent. */
   readonly route: string
   /** The HTTP status if it is the same for every result; null if it depends on the call's result, as in REST. */
   readonly status: number | null

@@ -88,7 +88,7 @@ export class Mailboxes extends Context.Service<
         }
       })
 
-      /** Erases the message, and closes the mailbox to further messages. */
+      /** Erases the message, and closes the mailbox to later messages. */
       const close = (mailbox: Mailbox) =>
         retryOnConflict(
           Effect.flatMap(find(mailbox), (stored) =>

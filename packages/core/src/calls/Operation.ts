@@ -16,7 +16,7 @@ export type QueryType = "string" | "integer"
 /** An operation's REST route. Input fields that appear in neither the path nor the query form the body. */
 export interface Route {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE"
-  /** The path, with `{name}` in place of an input field. */
+  /** The path, in which `{name}` stands for an input field. */
   readonly path: string
   readonly query: Readonly<Record<string, QueryType>>
   /** The HTTP status of a successful response. */
@@ -64,8 +64,8 @@ export interface Definition<Name extends string, Input, Output, R> {
   /** Whether a retry with the same `Idempotency-Key` replays the first response (api.md, Idempotency). */
   readonly idempotent: boolean
   /**
-   * The response field that contains a secret. The secret is returned once and never stored; a replay has null in its
-   * place.
+   * The response field that contains a secret. The secret is returned once and never stored; a replay returns null
+   * instead.
    */
   readonly secret_field?: string
   /**
@@ -94,7 +94,7 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly available?: Effect.Effect<boolean, never, R>
   /** What a call is about, for the request log; by default nothing. */
   readonly about?: About
-  /** The error codes that the operation can return, besides those that every operation can return. */
+  /** The error codes that the operation can return, besides the codes that every operation can return. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>
   readonly run: (
     call: Call,

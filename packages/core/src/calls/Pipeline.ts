@@ -166,7 +166,7 @@ export const spendUnrouted = (
 ): Effect.Effect<void, ApiError.ApiError<"rate_limited">, Allowance> =>
   Effect.flatMap(Allowance, (allowance) => allowance.spend(caller, unroutedCost, credentials.address))
 
-/** A route's path in the request log, with `{id}` in place of each identifier (api.md, Request log entries). */
+/** A route's path in the request log, in which `{id}` stands for each identifier (api.md, Request log entries). */
 export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
 
 /** A request in progress: what was received, and what is known about it so far. */
@@ -274,7 +274,7 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
   const revisions = Context.get(services, Revisions)
   const chosen = yield* revisions.choose(request.revision, caller.workspace_id)
   const entering = enter(operation, request, Context.get(services, Allowance), caller)
-  // The first admitted call stores the workspace's pin, whatever its result, unless its body is too large.
+  // The first admitted call stores the workspace's pin, regardless of its result, unless its body is too large.
   const first = chosen === null ? yield* Effect.exit(entering) : null
   if (first !== null && isTooLarge(first)) return yield* Effect.failCause(first.cause)
   const revision = chosen ?? (yield* revisions.pin(caller.workspace_id))
@@ -282,7 +282,7 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
   const sentCall = yield* first ?? entering
   state.input = Revision.input(revision, operation.name, sentCall)
   if (!Operation.reaches(operation.authority, caller, state.input)) return yield* notFound
-  // The moment is read this late because the body may have arrived slowly.
+  // Read the moment only now, because the body may have arrived slowly.
   const workspaces = Context.get(services, Workspaces)
   const moment = yield* operation.optimistic === true
     ? workspaces.cached(caller.workspace_id)

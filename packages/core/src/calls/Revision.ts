@@ -136,14 +136,14 @@ export const refusal = (revision: Revision, operation: string, newestRefusal: Ap
   )
 
 /**
- * Makes the difference for an input field that has another name in the newer revision. Swapping the names makes the
+ * Makes the difference for an input field that has a different name in the newer revision. Swapping the names makes the
  * newer name an unknown field in the older revision.
  */
 export const renamedInput = (olderName: string, newerName: string): InputDifference => swapped([[newerName, olderName]])
 
 /**
- * Makes a function that downgrades an object in which a field has another name in the newer revision. The field keeps
- * its position.
+ * Makes a function that downgrades an object in which a field has a different name in the newer revision. The field
+ * keeps its position.
  */
 export const renamed = (olderName: string, newerName: string): ((fields: Fields) => Fields) =>
   olderNames({ [newerName]: olderName })
@@ -250,7 +250,7 @@ const rewritten = <A>(
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The served revisions, newest first; by default those of this release. */
+/** The served revisions, newest first; by default this release's revisions. */
 export const ServedRevisions = Context.Reference<Served>("@quotewire/core/ServedRevisions", {
   defaultValue: () => served
 })

@@ -77,8 +77,8 @@ const reader =
   }
 
 /**
- * Turns an answer into plain data, to tolerate small mistakes in adapters. Removes undefined members, because optional
- * fields of a carrier's answer often arrive that way. Rounds waits to whole milliseconds, and turns a `Date` into text.
+ * Turns an answer into plain data, to tolerate small mistakes in adapters. Removes undefined members, because adapters
+ * often set absent optional fields to undefined. Rounds waits to whole milliseconds, and turns a `Date` into text.
  */
 const plain = (value: unknown, depth = 0): unknown => {
   if (depth === maxDepth) return value

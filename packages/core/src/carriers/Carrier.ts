@@ -100,7 +100,8 @@ export type NextAction = typeof NextAction.Type
 /**
  * One price offer, as a carrier's adapter returns it.
  *
- * The service checks it before it becomes a quote. An offer that breaks a rule counts as `unreadable_answer`.
+ * The service checks it before it becomes a quote. An answer with an offer that breaks a rule is treated as
+ * `unreadable_answer`.
  */
 export const CarrierOffer = Schema.Struct({
   /** The carrier's own reference for the offer, used to refresh it. */
@@ -113,7 +114,7 @@ export const CarrierOffer = Schema.Struct({
   term_months: Schema.NullOr(Schema.Int),
   /** How often the person pays, such as `monthly`. */
   billing_cycle: Schema.NullOr(Schema.String),
-  /** Fees besides the premium. */
+  /** Fees in addition to the premium. */
   fees: Schema.Array(Schema.Struct({ code: Schema.String, amount: Money })),
   /** Sentences from the carrier to the person. */
   conditions: Schema.Array(Schema.String),
@@ -129,8 +130,8 @@ export const CarrierOffer = Schema.Struct({
   handoff_url: Schema.NullOr(Schema.String),
   /**
    * Next actions besides those that the service adds: at most 10, with at most 20 members each. Their types must differ
-   * from those that the service adds. A link must be an https URL on one of the adapter's `handoff_hosts`; other text
-   * is cleaned.
+   * from the types that the service adds. A link must be an https URL on one of the adapter's `handoff_hosts`; other
+   * text is cleaned.
    */
   extra_actions: Schema.optionalKey(Schema.Array(NextAction)),
   /** Why the quote is not `offered`; absent if it is offered. */

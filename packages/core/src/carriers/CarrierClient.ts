@@ -147,7 +147,7 @@ const closedFor = ({ maintenance = [] }: CarrierLine): Effect.Effect<number | nu
 /**
  * When a carrier that is closed at `now` reopens, in milliseconds of real time; null if it is open.
  *
- * Adjacent or overlapping windows count as one. Windows with invalid times are ignored.
+ * Adjacent or overlapping windows are treated as one. Windows with invalid times are ignored.
  */
 const openUntil = (windows: ReadonlyArray<MaintenanceWindow>, now: number): number | null =>
   windows

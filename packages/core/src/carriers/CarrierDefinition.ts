@@ -142,7 +142,7 @@ export interface CarrierDefinition<
   readonly http?: Http
   /** Declines a risk without a call, or returns null to ask the carrier. Must be pure. */
   readonly appetite?: (review: CarrierReview<Name, Fields>) => Decline | null
-  /** Asks the carrier for its offers. Return a `Reply`; anything thrown is an outcome without offers. */
+  /** Asks the carrier for its offers. Return a `Reply`; if it throws, the carrier makes no offer. */
   readonly ask: (call: CarrierCall<Name, Fields, Http>) => Answer<CarrierReply>
   /** Fetches the answer to an ask that the carrier accepted. `ref` is the reference in its `pending` reply. */
   readonly poll?: (call: CarrierCall<Name, Fields, Http> & { readonly ref: string }) => Answer<CarrierReply>

@@ -137,7 +137,9 @@ export const valuesFor = (fields: ConnectionFields, values: ConnectionValues): C
   return presentFields.length === Object.keys(fields).length ? Object.fromEntries(presentFields) : null
 }
 
-/** Whether text repeats one of a connection's secrets. A value that the carrier does not ask for counts as a secret. */
+/**
+ * Whether text repeats one of a connection's secrets. A value that the carrier does not ask for is treated as a secret.
+ */
 export const repeatsSecret = (fields: ConnectionFields, values: ConnectionValues, text: string): boolean =>
   Object.entries(values).some(([name, value]) => fields[name] !== "string" && text.includes(value)) ||
   SecretForms.ofCarrier({ connection: fields }, values).isIn(text)

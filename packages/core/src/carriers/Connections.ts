@@ -71,7 +71,7 @@ export class Connections extends Context.Service<
      * Tests a connection with its carrier, for 15 seconds at most, and stores the result. Fails with `not_found` if the
      * connection does not exist.
      *
-     * An error thrown by the adapter is logged with its cause and location, and counts as `failed`.
+     * An error thrown by the adapter is logged with its cause and location, and reported as `failed`.
      */
     readonly test: (
       place: ConnectionPlace
@@ -193,7 +193,7 @@ const makeTest = Effect.fnUntraced(function* ({ find, open, save }: Records) {
     const { message, outcome } = result
     if (outcome === "not_tested") return result
     const last_test = { at: yield* Clock.currentTimeMillis, outcome, message }
-    // If the values were replaced during the test, its result does not apply to the new ones, and is dropped.
+    // If the values were replaced during the test, its result does not apply to the new values, and is dropped.
     yield* Effect.catchTag(save({ ...connection, last_test }, record), "VersionConflict", () => Effect.void)
     return result
   })

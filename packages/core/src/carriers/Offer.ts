@@ -219,7 +219,8 @@ export const clean = (text: string): string => {
 }
 
 /**
- * Removes markup. No tag ends after the last `>`, so the search stops there; searching on would take quadratic time.
+ * Removes markup. No tag ends after the last `>`, so the search stops there; continuing the search would take quadratic
+ * time.
  */
 const withoutMarkup = (text: string): string => {
   const end = text.lastIndexOf(">") + 1

@@ -56,7 +56,7 @@ const standIn = ({ adapter, line }: Candidate, script: Script): Candidate => {
   const { carrier, connection, environments, handoff_hosts, lines } = adapter
   const latencyMs = script.at_ms === null ? 0 : script.at_ms - startMs
   return {
-    // The stand-in counts as idempotent, so the service repeats a failed ask once. This is safe even if the real
+    // Declare the stand-in idempotent, so that the service repeats a failed ask once. This is safe even if the real
     // carrier does not recognize repeated asks, because the real carrier is never called.
     line: { ...line, idempotent: true },
     adapter: {
@@ -107,7 +107,7 @@ const changeFor = (part: ScriptPart, { asked_at, scenario }: CarrierAsk) => {
   return change === null ? null : { kind: change.kind, at: asked_at - startMs + change.at_ms }
 }
 
-/** The change that is due now; null if none is due. */
+/** The change that is due now; null if no change is due. */
 export const dueChange = ({ part }: Candidate, ask: CarrierAsk): "price_updated" | "withdrawn" | null => {
   const change = part === undefined ? null : changeFor(part, ask)
   return change !== null && ask.now >= change.at ? change.kind : null

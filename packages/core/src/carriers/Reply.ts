@@ -103,7 +103,7 @@ export const refreshed = (
 /** An answer to `refresh`: the carrier has withdrawn the offer. */
 export const withdrawn: CarrierRefresh = { kind: "withdrawn" }
 
-/** Adds an ask's assumptions to an offer, except those for facts about which the offer already lists an assumption. */
+/** Adds an ask's assumptions to an offer. Skips facts for which the offer already lists an assumption. */
 export const withAssumptions = (carrierOffer: CarrierOffer, assumed: ReadonlyArray<Assumption>): CarrierOffer => {
   const named = new Set(carrierOffer.assumptions.map(({ path }) => path))
   return {

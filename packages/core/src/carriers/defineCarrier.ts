@@ -31,8 +31,8 @@ export class InvalidCarrier extends Data.TaggedError("InvalidCarrier")<{
  * Defines a carrier in plain TypeScript: its functions return values, promises or Effects.
  *
  * A `CarrierHttpError` that escapes a function becomes the reply `unavailable` with the error's reason. Any other error
- * counts as `carrier_error`, and is logged with its location but without its message. The ask's assumptions are added
- * to its offers.
+ * is reported as `carrier_error`, and is logged with its location but without its message. The ask's assumptions are
+ * added to its offers.
  *
  * By default a line has no `needs` or `wants`, uses no credit information, answers in `sync` mode and is not
  * `idempotent`. An attempt times out after 15 s and typically takes 2 s. At most 4 calls run concurrently, and at most
@@ -113,7 +113,10 @@ const invalid = (carrierId: unknown, mistakes: ReadonlyArray<BrokenRule>): Inval
 
 const functions = ["appetite", "ask", "poll", "callback", "refresh", "handoff", "testConnection"] as const
 
-/** The parts of a definition that its adapter hides inside functions, so that they must be checked here. */
+/**
+ * The parts of a definition that its adapter wraps in functions. They must be checked here, because a check of the
+ * adapter cannot see them.
+ */
 interface Wrapped extends Partial<Readonly<Record<(typeof functions)[number], unknown>>> {
   readonly http?: CarrierHttpOptions | undefined
   readonly connection?: ConnectionFields

@@ -75,7 +75,9 @@ const callWith = <G extends ConnectionContext, Call, A>(
     })
   )
 
-/** Makes a function that calls the functions of a definition. A line that sets no limits gets those in `usual`. */
+/**
+ * Makes a function that calls the functions of a definition. A line without its own limits gets the limits in `usual`.
+ */
 export const caller =
   <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
     definition: CarrierDefinition<Name, Fields, Http>,

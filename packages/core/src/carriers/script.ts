@@ -73,7 +73,7 @@ export const scriptOf = (scenario: ScenarioName | null, part: ScriptPart): Scrip
       return afterLatency(part.position === Math.min(1, part.count - 1) ? "question" : "quote")
     case "late_answer":
       return isLast ? { act: "quote", at_ms: lateMs } : afterLatency("quote")
-    // These scenarios take effect before carriers are asked, or change only the content of an offer.
+    // The following scenarios take effect before carriers are asked, or change only the content of an offer.
     case "quotes_ready":
     case "cannot_start":
     case "waits_in_queue":

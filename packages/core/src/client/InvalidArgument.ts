@@ -12,7 +12,7 @@ export class InvalidArgument extends TypeError {
   readonly _tag = "InvalidArgument"
   /** The error's code, under the name that all errors use. */
   readonly code = "invalid_argument"
-  /** Every mistake. The message contains the same, one on each line. */
+  /** Every mistake. The message also lists them, one on each line. */
   readonly mistakes: ReadonlyArray<Mistake>
   static {
     InvalidArgument.prototype.name = "InvalidArgument"

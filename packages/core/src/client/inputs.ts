@@ -17,7 +17,7 @@ export type AnyOperation = (typeof operations)[number]
 /** The operation with this name. */
 export type OperationNamed<Name extends AnyOperation["name"]> = Extract<AnyOperation, { readonly name: Name }>
 
-/** A field of an input. An optional field may also be `undefined`, which counts as absent. */
+/** A field of an input. An optional field may also be `undefined`, which is treated as absent. */
 type Field<A, K extends keyof A> =
   Record<never, never> extends Pick<A, K> ? Unbranded<A[K]> | undefined : Unbranded<A[K]>
 

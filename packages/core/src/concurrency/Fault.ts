@@ -34,7 +34,7 @@ export const nameAndCodesOf = (thrown: unknown): { readonly name: string; readon
     () => ({ name: "Error", codes: [] })
   )
 
-/** Reads a thrown value. It comes from other code, so its getters may throw too; the result is then `otherwise()`. */
+/** Reads a thrown value. It comes from other code, so its getters may throw; in that case, returns `fallback()`. */
 const readable = <A>(read: () => A, fallback: () => A): A => {
   try {
     return read()

@@ -50,8 +50,8 @@ export interface Config<OwnLine extends Line = Line> {
   /** How many days recorded exchanges are kept; 7 by default. They are never kept longer than the facts. */
   readonly exchanges_days?: number
   /**
-   * Called after every exchange with a carrier that is not fictional. It gets no bodies, and must neither throw nor
-   * block.
+   * Called after every exchange with a carrier that is not fictional. The function gets no bodies, and must neither
+   * throw nor block.
    */
   readonly on_carrier_exchange?: (exchange: CarrierExchange) => void
 }

@@ -14,7 +14,7 @@ import type { Config } from "./Config.ts"
 
 /**
  * An invalid configuration, or invalid options of `embed`. The message lists every mistake with its path, and never
- * repeats a value. `mistakes` has the same as data.
+ * repeats a value. `mistakes` contains the same information as data.
  */
 export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{
   readonly message: string
@@ -132,7 +132,7 @@ const sandboxConnectionsRule: OptionRule = (value, { carriers }) => {
   )
 }
 
-/** Whether a mistake is about an undefined value, such as that of an environment variable that is not set. */
+/** Whether a mistake is about an undefined value, such as the value of an unset environment variable. */
 const isUnset = (values: Readonly<Record<string, unknown>>, { path }: FieldError): boolean =>
   Object.entries(values).some(([name, value]) => value === undefined && path === `values.${name}`)
 

@@ -11,7 +11,7 @@ import type { ParkedEvent } from "./ParkedEvent.ts"
 
 /** What a handler receives in addition to the event. */
 export interface EventContext {
-  /** The organization whose event it is. */
+  /** The organization that the event belongs to. */
   readonly organization_id: OrganizationId
   /** The environment in which the event occurred. */
   readonly environment: Environment
@@ -37,7 +37,7 @@ export type EventHandler = (
   }
 ) => unknown
 
-/** Reports events that retention erased before they were handled. */
+/** Tells a program about events that retention erased before they were handled. */
 export interface ExpiredEvents {
   readonly consumer: string
   readonly organization_id: OrganizationId
@@ -59,19 +59,16 @@ export interface ConsumeOptions {
   readonly organization_id?: string
   /** Handles only events of these types; by default of all types. */
   readonly types?: ReadonlyArray<EventType>
-  /**
-   * How long an attempt may take; 30 seconds by default. After that, its signal aborts and the attempt counts as
-   * failed.
-   */
+  /** How long an attempt may take; 30 seconds by default. After that, its signal aborts and the attempt fails. */
   readonly timeout_ms?: number
   /**
    * How many attempts at an event may fail before the event is parked; 10 by default.
    *
-   * An attempt during which the process died counts as failed. Because something else may have killed the process, the
-   * event then gets at least one more attempt, even if this option is 1.
+   * An attempt during which the process died is treated as failed. Because something else may have killed the process,
+   * the event then gets at least one more attempt, even if this option is 1.
    */
   readonly max_attempts?: number
-  /** The pause after the first failure, 1 second by default. It doubles with each further failure. */
+  /** The pause after the first failure, 1 second by default. It doubles with each consecutive failure. */
   readonly backoff_ms?: number
   /** The longest pause between two attempts; 1 minute by default. */
   readonly max_backoff_ms?: number
@@ -146,7 +143,7 @@ const wrongTypes = Input.findings(Options)
 
 const noSuchOption = `There is no such option. The options are ${Object.keys(Options.fields).join(", ")}.`
 
-/** Finds the mistakes in the options. An undefined option counts as absent. */
+/** Finds the mistakes in the options. An undefined option is treated as absent. */
 const wrongOptions = (options: unknown): ReadonlyArray<FieldError> => {
   if (!Predicate.isReadonlyObject(options)) return wrongTypes(options)
   const definedOptions = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))

@@ -21,7 +21,7 @@ export const Consumer = Schema.Struct({
   erased_count: Schema.Int,
   /** How many attempts at the next event have failed, including attempts during which a process died. */
   failures: Schema.Int,
-  /** How many processes have died while they ran the next event and no other. */
+  /** How many processes have died while they ran only the next event. */
   deaths: Schema.Int,
   /** The number of the event that runs alone in its process now; null if no event runs alone. */
   alone: Schema.NullOr(Schema.Int),
@@ -132,7 +132,7 @@ export const hasHolderDied = (consumer: Consumer, holder: string): boolean => ot
  */
 const othersLease = ({ lease }: Consumer, holder: string) => (lease?.holder === holder ? null : lease)
 
-/** The consumer after a process has claimed it. The lease ends at `ends_at`. */
+/** The consumer after a process has claimed it. The lease expires at `ends_at`. */
 export const claimed = (consumer: Consumer, holder: string, ends_at: number): Consumer => ({
   ...consumer,
   version: consumer.version + 1,
@@ -145,8 +145,9 @@ export const claimed = (consumer: Consumer, holder: string, ends_at: number): Co
  * running.
  *
  * A process handles events of many workspaces, so at first nobody knows which event killed it. All events that may have
- * been running are suspects. Each suspect then runs alone in its process, and counts as the cause only if that process
- * dies too. The first death counts as a failed attempt at the next event, but no event is parked because of it alone.
+ * been running are suspects. Each suspect then runs alone in its process, and is considered the cause only if that
+ * process dies too. The first death is treated as a failed attempt at the next event, but no event is parked because of
+ * it alone.
  */
 export const afterDeath = (consumer: Consumer, newestEvent: number, diedAt: number): Consumer => {
   const { alone, deaths, failures, suspects } = consumer
@@ -193,8 +194,9 @@ const backoffOf = (failures: number, { backoff_ms, max_backoff_ms }: RetryPolicy
 export const isExhausted = ({ failures }: Consumer, { max_attempts }: RetryPolicy): boolean => failures >= max_attempts
 
 /**
- * Whether to park the next event without another attempt, because it has failed too often, and at least one process
- * died while it handled nothing else. One failure is never enough, because the death may have had another cause.
+ * Whether to park the next event without another attempt. It is parked if it has failed too often and at least one
+ * process died while it handled nothing else. One failure is never enough, because the death may have had another
+ * cause.
  */
 export const isExhaustedByDeaths = ({ deaths, failures }: Consumer, { max_attempts }: RetryPolicy): boolean =>
   deaths > 0 && failures >= Math.max(max_attempts, 2)

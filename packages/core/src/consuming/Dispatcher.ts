@@ -90,7 +90,7 @@ export const dispatchForever = Effect.fnUntraced(function* (
   const again = makeSignal()
   yield* storage.watch((hint) => {
     if (hint.about === "events") dispatch(hint.workspace_id)
-    // Either hints may have been lost, or a retry of a parked event was requested.
+    // Hints may have been lost, or a retry of a parked event was requested.
     if (hint.about === "everything" || (hint.about === "record" && hint.id === settings.name)) again.wake()
   })
   let isHurried = true

@@ -19,7 +19,7 @@ export interface Held {
   readonly isLost: boolean
 }
 
-/** What is known right after a claim, which stored `consumer`. */
+/** The state right after a claim has stored `consumer`. */
 export const claimed = (consumer: Consumer.Consumer): Held => ({
   current: consumer,
   stored: consumer,

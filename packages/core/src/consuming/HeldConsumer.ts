@@ -9,7 +9,10 @@ import * as Held from "./Held.ts"
 
 type StorageService = Storage["Service"]
 
-/** Makes further records for the same change, based on what is stored now. */
+/**
+ * Makes the records that are stored in the same change as the consumer's state. Runs again on each retry, so it uses
+ * what is stored at that time.
+ */
 type Records = Effect.Effect<ReadonlyArray<Change.StoredRecord>, StorageUnavailable>
 
 /**
@@ -38,7 +41,7 @@ export interface HeldConsumer {
 
 const none: Records = Effect.succeed([])
 
-/** Makes a held consumer after a claim, which stored `claimed`. */
+/** Makes a held consumer right after a claim has stored `claimed`. */
 export const make = (
   { clock, storage }: { readonly clock: Clock.Clock; readonly storage: StorageService },
   workspaceId: WorkspaceId,

@@ -8,7 +8,10 @@ export interface Turns {
   readonly together: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Waits until no handler is running, and then runs a handler alone. Handlers that arrive in the meantime wait. */
   readonly alone: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** When an event that kills processes was last found, in milliseconds of real time; null if none has been found. */
+  /**
+   * When an event that kills processes was last found, in milliseconds of real time; null if no such event has been
+   * found.
+   */
   readonly killer_found_at: () => number | null
   /**
    * Notes that an event that kills processes was found. Events that may have run at the same time are then no longer

@@ -22,7 +22,7 @@ const create = (
   { workspace }: Moment,
   { erased_through }: FeedPage
 ) => {
-  // Events that were erased before the consumer's name was first used do not count as missed.
+  // Events that were erased before the consumer's name was first used are not considered missed.
   const position = workspace.created_at >= started_at ? 0 : erased_through
   return Consumer.create(settings.name, clock.currentTimeMillisUnsafe(), position, workspace.erased_count)
 }
@@ -53,7 +53,7 @@ export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | Claim
     if (retry?.isGuilty === true) turns.noteKiller(now)
     return { held: HeldConsumer.make({ clock, storage }, workspace_id, claimed, settings.lease_ms) }
   }).pipe(
-    // Another process has written one of these records first.
+    // Another process wrote a record of this change first.
     Effect.catchTag("VersionConflict", () => Effect.succeed({ wait_ms: 0 }))
   )
 }

@@ -116,7 +116,7 @@ const handle = Effect.fnUntraced(function* (
   const error = yield* tryEvent(context, heldConsumer, eventOf(body), number)
   if (error === null) return true
   if (context.isStopping()) {
-    // If the program is stopping, a failed attempt does not count as the event's failure.
+    // If the program is stopping, a failed attempt is not treated as a failure of the event.
     heldConsumer.set({ ...heldConsumer.current(), failures: consumerBefore.failures, retry_at: null })
     return false
   }
@@ -140,7 +140,7 @@ const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, heldC
   return events.length > 0 ? "more" : "none"
 })
 
-/** Handles events until none has arrived for a second, an event fails, or the consumer stops. */
+/** Handles events until no event has arrived for a second, an event fails, or the consumer stops. */
 const work = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsumer: HeldConsumer) {
   while (!context.isStopping()) {
     const page = context.slots.withPermit(handlePage(context, heldConsumer))

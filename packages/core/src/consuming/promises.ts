@@ -58,7 +58,7 @@ export const makeConsume = (
  * Turns a handler that returns a promise into a handler that returns an Effect.
  *
  * Interrupting the Effect aborts the signal and then waits for the promise, so that a handler that ignores its signal
- * still counts as running.
+ * is still considered running.
  */
 const fromPromise =
   (handler: EventHandler): EffectEventHandler =>

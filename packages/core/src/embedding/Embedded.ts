@@ -30,7 +30,7 @@ import type { EmbeddedConnection, EmbeddedKey, EmbeddedOrganization } from "./vi
 /** Options for `embed`. You can spread a configuration into them: `embed({ storage, ...config })`. */
 export interface EmbedOptions<OwnLine extends Line = StandardLine>
   extends Omit<Config<OwnLine>, "carriers" | "sandbox_connections"> {
-  // What most programs set.
+  // Options that most programs set.
 
   /** Where all data is stored, such as `MemoryStorage.layer`. The service does not start if the storage is unusable. */
   readonly storage: Layer.Layer<Storage, Error>
@@ -61,7 +61,7 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
    */
   readonly logger?: ProgramLogger
 
-  // What this process does, and for whom.
+  // Options for what this process does, and for whom.
 
   /** Whether this process runs due jobs; true by default. Use false in a process that only serves calls. */
   readonly work?: boolean
@@ -77,7 +77,7 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   /** How long `close` waits for running work, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
 
-  // What the runtime offers.
+  // Options for telemetry and cryptography.
 
   /**
    * Where spans and metrics go. Pass the module: `import * as telemetry from "@opentelemetry/api"`. Each client call is
@@ -223,11 +223,11 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * Accepts a carrier's callback. Pass on its headers, with names in lower case, and the raw bytes of its body.
    *
    * Resolves to false if the callback is not genuine or matches no ask; answer the carrier with 404. Rejects with
-   * `service_unavailable` if the carrier must send the callback again after `retry_after_seconds`.
+   * `service_unavailable` if the carrier must resend the callback after `retry_after_seconds`.
    */
   readonly carrierCallback: (carrier_id: string, callback: CarrierCallback) => Promise<boolean>
 
-  // One request: what happened, and erasing what is known about its person.
+  // A single request: its history, and erasing the person's data.
 
   /**
    * Returns what happened to any organization's quote request, for operators: the call that started it, the recorded
@@ -259,7 +259,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
     readonly on_progress?: (progress: SealProgress) => void
   }) => Promise<SealRotation>
 
-  // Operators, who have scopes and an audit log.
+  // Operators' access, with scopes and an audit log.
 
   /**
    * What operators can do. You name the acting operator for the audit log. Also manages the tokens for the operators'

@@ -221,7 +221,8 @@ const observeAll = (meter: ApiMeter, context: Context.Context<never>): (() => vo
       })
     }
   }
-  // This callback runs at every collection, and also makes instruments for metrics that are new since the last one.
+  // This callback runs at every collection, and also makes instruments for metrics that are new since the last
+  // collection.
   add("quotewire_up", false, "1 while the service runs.", (result) => {
     result.observe(1, {})
     addNew()

@@ -3,12 +3,12 @@ import { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 
 /**
- * The embedded service cannot start, or a call failed for another reason than a refusal. The message says what happened,
- * and `cause` is the original error, such as `InvalidConfig` or the storage's `DatabaseRefused`.
+ * The embedded service cannot start, or a call failed for a reason other than a refusal. The message says what
+ * happened, and `cause` is the original error, such as `InvalidConfig` or the storage's `DatabaseRefused`.
  */
 export class ServiceFailed extends Error {
   readonly _tag = "ServiceFailed"
-  /** The code of the original error, such as `invalid_config`; `service_failed` if it has none. */
+  /** The code of the original error, such as `invalid_config`; `service_failed` if that error has no code. */
   readonly code: string
   static {
     ServiceFailed.prototype.name = "ServiceFailed"

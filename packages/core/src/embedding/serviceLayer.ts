@@ -63,7 +63,7 @@ const carriersOf = (
   return carriers(option === undefined ? config : { ...config, carriers: option })
 }
 
-/** The given seal keys, which were checked before; random keys if none were given. */
+/** The seal keys that were passed, which have already been checked; random keys if none were passed. */
 const sealKeysOf = (
   option: sealKeys.GivenSealKeys | undefined
 ): Layer.Layer<SealKeys, never, SecureRandom.SecureRandom> => {

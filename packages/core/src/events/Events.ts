@@ -43,8 +43,8 @@ export class Events extends Context.Service<
         if (from !== null && from.reset_count !== workspace.reset_count) {
           return yield* ApiError.make("event_cursor_expired")
         }
-        // A reset in progress erases all events up to now. A reader that received some of them now would never learn
-        // that they were erased.
+        // A reset in progress erases all events up to now. A reader that received some of these events now would never
+        // learn that they were erased.
         const isErased = workspace.erased_count < workspace.reset_count
         const end = from === null && begin === "newest" && !isErased ? yield* endOfFeed(storage, workspace.id) : 0
         const after = from?.number ?? Math.max(0, end - limit)

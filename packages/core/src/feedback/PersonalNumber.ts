@@ -7,7 +7,7 @@ export type PersonalNumber = "national_id" | "card_number" | "drivers_license"
 /**
  * Finds text that looks like a national ID, a driver's license number or a card number (api.md, Personal numbers).
  *
- * A number in an unmistakable format always counts. Plain digits count only near a word that says what they are. Phone
+ * A number in an unmistakable format always matches. Plain digits match only near a word that says what they are. Phone
  * numbers, ZIP codes, dates, times, VINs and the service's own identifiers are not personal numbers.
  */
 export const find = (text: string): PersonalNumber | null => {
@@ -40,7 +40,7 @@ const isNear = (number: TextMatch, cues: ReadonlyArray<TextMatch>): boolean =>
 
 const separatedId = alone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
 /**
- * Patterns for nine digits that are undivided, or grouped differently from a Social Security number. They count only
+ * Patterns for nine digits that are undivided, or grouped differently from a Social Security number. They match only
  * near a word for an ID, or directly after it.
  */
 const cuedIds = [
@@ -94,7 +94,7 @@ const dashedLicenses = [
 const licenseCue =
   /driv(?:er|ing)(?:['`\u2018\u2019\u02bc]?s)?[ _-]{0,3}lic(?:en[cs]e(?![_ ](?:plate|status))|(?![a-z]))|licen[cs]e[ _-]{0,3}(?:num(?:ber)?|no)(?![a-z])|licen[cs]e ?#|(?<![a-z])(?:dln(?![a-z])|dl ?(?:[#:]|(?:num(?:ber)?|no)(?![a-z])))/gi
 
-/** A word of at least five characters. It counts as a license number only if at least three of them are digits. */
+/** A word of at least five characters. It is treated as a license number only if at least three of them are digits. */
 const token = alone("[a-z0-9](?:[a-z0-9-]{3,30})[a-z0-9]")
 
 const hasDriversLicense = (text: string): boolean => {

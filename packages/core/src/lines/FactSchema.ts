@@ -55,10 +55,10 @@ const factsAt = (ast: SchemaAST.AST, path: ReadonlyArray<string>, isRequired: bo
 
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null)
 
-/** A path with 0 in place of every `*`. */
+/** A path with every `*` replaced by 0. */
 export const firstOf = (path: string): string => path.replaceAll("*", "0")
 
-/** A fact as capabilities list it. `fallback` is the tier to use if the schema states none. */
+/** A fact as capabilities list it. `fallback` is the tier to use if the schema states no tier. */
 export const asRequired = (
   { path, label, tier, pii }: Pick<Fact, "path" | "label" | "tier" | "pii">,
   fallback: "price" | "offer"

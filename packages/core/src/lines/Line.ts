@@ -63,7 +63,7 @@ export interface Line<
 > extends Traits<Name, HasCredit> {
   /** The JSON Schema (2020-12) of `application`. */
   readonly facts_schema: JsonSchema.JsonSchema
-  /** The smallest application that can be priced, to try a first call. */
+  /** The smallest application that can be priced, for trying a first call. */
   readonly example: Sent
   /**
    * The facts that are required to get a price.

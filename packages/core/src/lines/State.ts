@@ -147,8 +147,8 @@ const zipTableOf = Function.memoize((zip3: object): ZipTable => {
 })
 
 /**
- * The state of a five- or nine-digit ZIP code. Null if the code belongs to no served state, for example to a territory
- * such as Puerto Rico or to the military, or if its prefix is not in use.
+ * The state of a five- or nine-digit ZIP code. Null if its prefix is not in use or belongs to no served state: for
+ * example, to the military or to a territory such as Puerto Rico.
  */
 export const stateOfZip = (zip: string): StateCode | null => {
   const { exceptions, prefixes } = zipTableOf(zip3File)

@@ -79,7 +79,9 @@ export const aboutOf = (target: {
 }): ReadonlyArray<string> =>
   [target.quote_request_id, target.organization_id].filter((id) => id !== undefined && id !== null)
 
-/** The stored record of an entry: version 1 when it is added, version 2 once a begun call has ended. */
+/**
+ * The stored record of an entry: version 1 when it is added, version 2 when the outcome of a `begun` call is recorded.
+ */
 export const toStored = (entry: AuditEntry, version: 1 | 2): StoredRecord => {
   const at = toMillis(entry.at)
   return kind.record(entry, { id: entry.id, version, created_at: at, updated_at: at })

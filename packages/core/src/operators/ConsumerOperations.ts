@@ -103,7 +103,7 @@ export const listParkedEvents = OperatorOperation.make({
     Effect.flatMap(Consumers, (consumers) =>
       consumers.listParked(name, { ...filter, ...(organization_id !== null && { organization_id }) })
     ).pipe(
-      // No consumer has an invalid name.
+      // A consumer cannot have an invalid name, so the consumer does not exist.
       Effect.catchTag("InvalidConsumer", () => Effect.fail(ApiError.make("not_found"))),
       Effect.map((events: ReadonlyArray<ParkedEvent>) => Json.encode({ events }))
     )

@@ -75,7 +75,7 @@ type Filters = Omit<SearchInput, "limit" | "cursor">
 export const isInBody = ({ carrier_id, carrier_outcome, ended, id, reason }: Filters): boolean =>
   [carrier_id, carrier_outcome, ended, id, reason].some((filter) => filter !== undefined)
 
-/** Whether a request matches all filters, except those that select workspaces. */
+/** Whether a request matches all filters, except the filters that select workspaces. */
 export const matches = (request: QuoteRequest.QuoteRequest, filters: Filters): boolean => {
   const { created_after, created_before, ended, id, line, reason, status } = filters
   const createdAt = toMillis(request.created_at)

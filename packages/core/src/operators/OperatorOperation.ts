@@ -28,7 +28,7 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly reach: "organization" | "deployment"
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
-  /** The error codes that the operation can return, besides those that every operation can return. */
+  /** The error codes that the operation can return, besides the codes that every operation can return. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>
   /** Reports what a call is about, for the audit log. `answer` is null if the call was refused or has not ended. */
   readonly about?: (input: Input, answer: Output | null) => About

@@ -44,7 +44,10 @@ export interface OperatorGrant extends Omit<Operator, "token_id"> {
   readonly subject: string
 }
 
-/** The length of an identifier without its prefix. The start of a hexadecimal hash can serve as these characters. */
+/**
+ * The length of an identifier without its prefix. The first characters of a hexadecimal hash are valid identifier
+ * characters.
+ */
 const idCharacters = 26
 
 /** Creates, lists and revokes operators' tokens, and authenticates operators by their tokens. */
@@ -72,7 +75,7 @@ export class OperatorTokens extends Context.Service<
     ) => Effect.Effect<OperatorToken.OperatorToken, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
      * Returns the operator for a grant that the host has verified. The operator's ID is a hash of the subject in the
-     * format of a token ID, so that the audit log finds all calls of this subject.
+     * format of a token ID. With this ID, the audit log finds all calls of the subject.
      */
     readonly admit: (grant: OperatorGrant) => Effect.Effect<Operator>
     /**

@@ -41,7 +41,7 @@ const momentOf = Effect.fnUntraced(function* ({ environment, organization_id }: 
   return yield* (yield* Workspaces).moment(organization.workspaces[environment])
 })
 
-/** Counts the deliveries that a recovery would send again. */
+/** Counts the deliveries that a recovery would resend. */
 export const previewRecovery = OperatorOperation.make({
   name: "preview_recovery",
   summary: "Count the deliveries that a recovery would send again",
@@ -62,7 +62,7 @@ export const previewRecovery = OperatorOperation.make({
   })
 })
 
-/** Starts a recovery, which sends many of a subscription's deliveries again. */
+/** Starts a recovery, which resends many of a subscription's deliveries. */
 export const startRecovery = OperatorOperation.make({
   name: "start_recovery",
   summary: "Send deliveries of a subscription again",

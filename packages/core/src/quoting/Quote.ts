@@ -29,7 +29,7 @@ export const reasons = {
   consent_withdrawn: "The person has withdrawn consent."
 } as const
 
-/** A price. The premium covers the whole term, whatever the billing cycle (api.md, Prices). */
+/** A price. The premium covers the whole term, regardless of the billing cycle (api.md, Prices). */
 export const Price = Schema.Struct({
   premium: Schema.NullOr(Money).annotateKey({
     description: "The price of the whole term; null if the carrier named none"
@@ -240,7 +240,7 @@ export const deactivate = (
 /**
  * The newest version of a quote at a moment of workspace time, in milliseconds, encoded.
  *
- * A quote that has expired reads as expired even before the job has stored its last version. The text is the same
+ * A quote that has expired is shown as expired even before the job has stored its last version. The text is the same
  * before and after the job stores it.
  */
 export const newestAt = (
@@ -324,7 +324,7 @@ export interface NewQuoteVersion {
   readonly queue: JobQueue
 }
 
-/** The shortest time before an offer is refreshed, whatever the carrier requests. */
+/** The shortest time before an offer is refreshed, regardless of what the carrier requests. */
 const minRefreshMs = minuteMs
 /** The longest time before an offer is refreshed. A later time may not be a valid date. */
 const maxRefreshMs = 366 * dayMs

@@ -196,8 +196,8 @@ export const fail = (
 ): Step => ({ request: next(silenced(request), now, "failed", reason), event: "quote_request.failed" })
 
 /**
- * Starts the collection, with the carriers that are asked and those that are not. Fails the request if no carrier can
- * be asked.
+ * Starts the collection, with the carriers that are asked and the carriers that are not. Fails the request if no
+ * carrier can be asked.
  */
 export const collect = (
   request: QuoteRequest,

@@ -36,8 +36,8 @@ export class QuoteStarts extends Context.Service<
      * Accepts a quote request and queues it. If the `request_key` was used before with the same input, returns the same
      * request in its current state.
      *
-     * Refuses with `invalid_input` (every wrong field), with `needs_information` (every missing fact, before any
-     * carrier is asked), or with `conflict` if the key was used with a different input.
+     * Refuses with `invalid_input`, which lists every wrong field, or with `needs_information`, which lists every
+     * missing fact before any carrier is asked. Refuses with `conflict` if the key was used with a different input.
      */
     readonly start: (
       call: Call,

@@ -26,7 +26,7 @@ export interface CheckOptions {
    * accepted.
    */
   readonly today?: string
-  /** The ratings of your own lines. You need not list those of the standard lines. */
+  /** The ratings of your own lines. You need not list the ratings of the standard lines. */
   readonly ratings?: ReadonlyArray<Rating>
 }
 

@@ -43,7 +43,7 @@ export const oneOf = (values: ReadonlyArray<Value>, options: Options = {}): Vari
 /** A variable that is true or false. */
 export const yesNo = (options: Options = {}): Variable => oneOf([true, false], options)
 
-/** A variable that is a whole number. A value outside the range counts as the nearest number in the range. */
+/** A variable that is a whole number. A value outside the range is treated as the nearest number in the range. */
 export const number = (minimum: number, maximum: number, options: Options = {}): Variable =>
   variable({ kind: "number", minimum, maximum }, options)
 
@@ -99,7 +99,7 @@ export interface RatedSubject {
   readonly coverages: ReadonlyArray<CoverageItem>
 }
 
-/** An application in the form that rate plans rate. */
+/** An application in the form that rate plans need. */
 export interface Risk {
   readonly state: State.StateCode
   readonly effective_date: string

@@ -39,8 +39,8 @@ const checked = checker(
 )
 
 /**
- * Makes a carrier from a rate plan, which is the parsed JSON of a file, or from a list of plans if the carrier offers
- * several lines.
+ * Makes a carrier from a rate plan, which is the parsed JSON of a file. If the carrier offers several lines, pass a
+ * list of plans.
  *
  * The carrier answers immediately, without a call. It answers with the plan's price, or declines with the reason in the
  * first underwriting rule that applies. Throws an `InvalidRatePlan` with all mistakes if a plan does not pass

@@ -11,6 +11,6 @@ const byLine = (list: ReadonlyArray<Rating>): Ratings => new Map(list.map((ratin
 /** The ratings of the standard lines. */
 export const ratings: Ratings = byLine([personalAuto, renters, pet])
 
-/** The ratings of the standard lines together with these. */
+/** The ratings of the standard lines together with the given ratings. */
 export const ratingsWith = (ownRatings: ReadonlyArray<Rating>): Ratings =>
   ownRatings.length === 0 ? ratings : byLine([...ratings.values(), ...ownRatings])

@@ -20,7 +20,7 @@ export type CommitBatch = (
 
 /** The result of a run ahead of the clock. */
 export interface RanAhead {
-  /** How many jobs ran successfully or failed. */
+  /** How many jobs ran, whether they succeeded or failed. */
   readonly jobs: number
   /** Whether no ordered job comes due before `reach`, not even one that another runner holds. */
   readonly isClear: boolean
@@ -66,7 +66,7 @@ export const make = Effect.gen(function* () {
           Effect.map(commitBatch(JobBatch.together(workspace_id, batch)), () => {
             for (const { job } of batch) done(job)
           })
-        // A failed job keeps its lease, exactly as if it had failed when due. The expired lease then counts as an
+        // A failed job keeps its lease, exactly as if it had failed when due. The expired lease is then counted as an
         // attempt.
         const fail = (job: ClaimedJob, cause: WorkLoop.JobCause) =>
           Effect.map(WorkLoop.noteFailure(job, cause), () => done(job))
@@ -74,7 +74,7 @@ export const make = Effect.gen(function* () {
         const until = last?.due_at ?? timeOf(workspace, now) + ahead_ms + 1
         const run = Effect.gen(function* () {
           // Read the reach after the claim: while this host leases the workspace's jobs, no other host begins a
-          // collection there.
+          // collection in that workspace.
           const reach = yield* readReach
           const inReach = jobs.filter(({ due_at }) => due_at <= reach)
           yield* runBatches(inReach, Math.min(until, reach + 1), { handle, commit, fail })

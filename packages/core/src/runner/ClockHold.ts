@@ -18,9 +18,9 @@ export const holds = (job: Pick<NewJob, "lane">): boolean => job.lane?.name === 
  * The latest time to which the clock may jump from `now`, given the calls that hold it; infinity if no call holds it.
  * Times are milliseconds of workspace time.
  *
- * An ask, a poll or an expected callback stops the clock at `now`, even before its job is due, because a pause that the
- * carrier requests is real time. The service itself decides when to refresh an offer, so the clock may jump to a
- * refresh. It then waits there as long as an attempt may take, including the attempt's wait for a connection.
+ * An ask, a poll or an expected callback stops the clock at `now`, even before its job is due: a pause that the carrier
+ * requests is real time. The service itself decides when to refresh an offer, so the clock may jump to a refresh. The
+ * clock then waits at that time as long as an attempt may take, including the attempt's wait for a connection.
  */
 export const reach = (calls: ReadonlyArray<Pick<LaneJob, "kind" | "due_at">>, now: number): number =>
   calls.reduce((earliest, call) => Math.min(earliest, reachOf(call, now)), Number.POSITIVE_INFINITY)

@@ -82,8 +82,8 @@ const nextCreated = (batch: ReadonlyArray<Entry>): number =>
   )
 
 /**
- * The change that commits a batch. Storage rejects it if another change has meanwhile stored a job that is due before
- * the batch's last job.
+ * The change that commits a batch. Storage rejects it if, in the meantime, another change has stored a job that is due
+ * before the batch's last job.
  */
 export interface BatchChange extends Change.Change {
   /** When the batch's last job is due, in milliseconds of workspace time. */
@@ -103,7 +103,7 @@ export const together = (workspaceId: WorkspaceId, batch: Array.NonEmptyReadonly
   return { ...all, none_due_before: Array.lastNonEmpty(batch).job.due_at }
 }
 
-/** The maximum number of jobs that one change runs: claimed jobs, and those that they create. */
+/** The maximum number of jobs that one change runs: claimed jobs, and the jobs that they create. */
 const maxBatch = 200
 /** The approximate maximum size of one change in bytes, unless a single job stores more. */
 const maxBatchBytes = 4_000_000

@@ -42,9 +42,9 @@ export class Runner extends Context.Service<
      */
     readonly runNext: (signal: Signal, workspace_id?: WorkspaceId) => Effect.Effect<RanNext, StorageUnavailable>
     /**
-     * Claims up to a hundred of a workspace's ordered jobs that come due within `ahead_ms` of its clock, and runs them
-     * in order, many in one change. Runs no job if another runner holds the next one, or if the next one can run only
-     * when it is due.
+     * Claims up to a hundred of a workspace's ordered jobs that come due within `ahead_ms` of its clock. Runs them in
+     * order, many in one change. Runs no job if another runner holds the next one, or if the next one can run only when
+     * it is due.
      *
      * `readReach` returns how far the clock may be moved, in milliseconds of workspace time; no job that is due later
      * is run. `commitBatch` commits each change, and moves the workspace's clock with it.

@@ -33,8 +33,8 @@ const maxClaimed = 2_000
 /** The longest pause between claims while storage is unavailable. */
 const maxBackoffMs = 15 * secondMs
 /**
- * The pause before the next claim if due work could not be claimed, because another host holds it or only a newer
- * version of the program can do it.
+ * The pause before the next claim if due work could not be claimed: another host holds it, or only a newer version of
+ * the program can do it.
  */
 const contendedPauseMs = 100
 /** How long a shutdown waits for running jobs. */
@@ -56,7 +56,7 @@ export const claiming = Effect.gen(function* () {
   const handleBy = (handler: JobHandler, abandon: JobHandler, job: ClaimedJob, now: number): ReturnType<JobHandler> => {
     const handled = Effect.suspend(() => handler(job, now))
     if (job.expired_leases < maxExpiredLeases) return retryOnConflict(handled)
-    // An outage is not the job's fault, so the job is retried after one. It is abandoned only if no outage was recent.
+    // An outage is not the job's fault, so retry the job later. Abandon the job only if there was no recent outage.
     const abandoned = Effect.suspend(() => abandon(job, now))
     return Effect.flatMap(outages.isRecent, (isRecent) => retryOnConflict(isRecent ? handled : abandoned))
   }
@@ -295,7 +295,7 @@ const backOffWhenUnavailable = (begin: () => void) => {
 
 /**
  * Splits jobs into groups that run concurrently. The ordered jobs of one workspace form one group, in order; every
- * other job is a group by itself.
+ * other job is its own group.
  */
 const concurrentGroups = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<ReadonlyArray<ClaimedJob>> => {
   const groups = Map.groupBy(jobs, (job) => (job.ordered ? job.workspace_id : job))
@@ -303,8 +303,8 @@ const concurrentGroups = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<Readon
 }
 
 /**
- * Makes a signal that wakes when jobs are stored or finished: in the given workspace, or in any workspace if none is
- * given.
+ * Makes a signal that wakes when jobs are stored or finished: in the given workspace, or, if no workspace is given, in
+ * any workspace.
  */
 export const wokenByJobs = Effect.fnUntraced(function* (
   storage: Storage["Service"],

@@ -56,8 +56,8 @@ const makeMoves = Effect.gen(function* () {
   /**
    * Moves the clock to `now`, but never beyond the target.
    *
-   * The clock does not move if another process has moved it since `workspaceRead` was read, or if a job that is due before the
-   * new time was stored in the meantime. The next step then starts from the current state.
+   * The clock does not move if another process has moved it since `workspaceRead` was read. It also does not move if a
+   * job that is due before the new time was stored in the meantime. The next step then starts from the current state.
    */
   const moveTo = Effect.fnUntraced(
     function* (workspaceRead: Workspace, target: Goal, time: number) {
@@ -106,8 +106,8 @@ const makeAccept = Effect.gen(function* () {
 /**
  * Makes a function that takes one step toward the target: it runs the next jobs ahead of the clock, and the clock moves
  * with them. If no job is left, the clock moves to the target, or as far as calls to carriers allow. If the next job
- * cannot run ahead of the clock, or another runner holds it, the step runs the jobs that are due first. If none is due,
- * the clock moves to the next due time or to the target.
+ * cannot run ahead of the clock, or another runner holds it, the step runs the jobs that are due first. If no job is
+ * due, the clock moves to the next due time or to the target.
  */
 const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Moves) {
   const workspaces = yield* Workspaces
@@ -133,7 +133,8 @@ const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Move
       yield* moveTo(workspaceRead, target, ahead.reach)
       return "advancing"
     }
-    // While jobs keep coming due, the next step may run many of them ahead of the clock. So do not wait until none is due.
+    // While jobs keep coming due, the next step may run many of them ahead of the clock. So do not wait until no job is
+    // due.
     const { isLast, jobs, next_due_at } = yield* runner.runNext(signal, id)
     yield* Ref.update(progress, addJobs(jobs))
     if (!isLast) return "advancing"
@@ -148,8 +149,8 @@ const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Move
 })
 
 /**
- * Makes a function that waits until no call to a carrier holds the clock. Real time passes meanwhile, and jobs that
- * come due are run.
+ * Makes a function that waits until no call to a carrier holds the clock. During the wait, real time passes, and jobs
+ * that come due are run.
  *
  * If the process's clock stands still, as in tests, the sandbox's clock is moved by each completed pause instead.
  */

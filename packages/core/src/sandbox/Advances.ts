@@ -77,7 +77,7 @@ export const make = Effect.gen(function* () {
 
 /**
  * How long an advance may take before it is refused. This is longer than a lease, so that an advance can take over a
- * dead host's work, but shorter than the timeouts of callers and proxies.
+ * dead host's work. It is shorter than the timeouts of callers and proxies.
  */
 const longestAdvanceMs = 45 * secondMs
 

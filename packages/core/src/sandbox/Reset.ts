@@ -41,8 +41,8 @@ export const make = Effect.gen(function* () {
   /**
    * Erases the data of an accepted reset and records this in the workspace, unless another host has already done so.
    *
-   * The erasure expects the workspace version that was read here, so a host that was paused in the meantime cannot
-   * erase what was written after the reset.
+   * The erasure expects the workspace version that was read here. A host that was paused in the meantime therefore
+   * cannot erase what was written after the reset.
    */
   const finish = (workspace_id: WorkspaceId, { reset_count }: AcceptedReset) =>
     Effect.suspend(() => {

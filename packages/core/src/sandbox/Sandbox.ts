@@ -39,7 +39,7 @@ export class Sandbox extends Context.Service<
     ) => Effect.Effect<Json.Json<ControlResult>, ApiError.ApiError<"conflict"> | StorageUnavailable>
     /** Expires all active quotes. */
     readonly forceExpiry: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
-    /** Sends the recorded events to the subscriptions again, in one of five ways. */
+    /** Resends the recorded events to the subscriptions, in one of five ways. */
     readonly replayEvents: (call: Call, code: ReplayCode) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /** Removes all data, sets the clock back to real time, and invalidates the feed's cursors. */
     readonly reset: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>

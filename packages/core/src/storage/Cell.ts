@@ -8,8 +8,8 @@ import * as Kind from "./Kind.ts"
  */
 
 /**
- * The workspace that contains these records, in every cell. It contains nothing else, and `Storage.workspaces` does not
- * list it.
+ * The workspace that contains the records about cells, in every cell. It contains nothing else, and
+ * `Storage.workspaces` does not list it.
  */
 export const cellsWorkspace: WorkspaceId = WorkspaceId.make(`wks_${"z".repeat(26)}`)
 

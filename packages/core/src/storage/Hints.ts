@@ -83,7 +83,7 @@ export const makeSignal = (): Signal => {
   }
 }
 
-/** The maximum number of waiting calls in one process. Further calls return without waiting. */
+/** The maximum number of waiting calls in one process. Calls beyond this number return without waiting. */
 export const maxWaiting = 20_000
 
 /** Hints can be lost, so waiting calls look again at least this often. */

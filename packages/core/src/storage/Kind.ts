@@ -50,7 +50,8 @@ export interface Traits {
   /** Whether erasing a record also erases its children. */
   readonly erases_children: boolean
   /**
-   * Which readers a write wakes: those that wait for the record itself, those that wait for its parent, or no readers.
+   * Which readers a write wakes: readers that wait for the record itself, readers that wait for its parent, or no
+   * readers.
    */
   readonly wakes: "itself" | "parent" | null
 }

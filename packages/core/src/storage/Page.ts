@@ -65,5 +65,5 @@ export interface FeedPage {
   readonly erased_through: number
 }
 
-/** The maximum number of records that a page scans. A page that reaches it ends early, whatever its filters. */
+/** The maximum number of records that a page scans. A page that reaches it ends early, regardless of its filters. */
 export const pageScanRecords = 10_000

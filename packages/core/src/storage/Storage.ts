@@ -83,7 +83,9 @@ export interface LaneQuery {
 
 /** A job as listed by `lane`. */
 export interface LaneJob extends Pick<NewJob, "kind" | "due_at" | "payload"> {
-  /** How many times the job has been claimed, including the current claim. With 0, nobody can have run it. */
+  /**
+   * How many times the job has been claimed, including the current claim. If this is 0, no host can have run the job.
+   */
   readonly lease: number
 }
 
@@ -129,7 +131,7 @@ export type Erasure =
       readonly created_before: number
       readonly limit: number
     }
-  /** The records of one kind that belong to one parent, whatever their age, or only their older versions. */
+  /** The records of one kind that belong to one parent, regardless of their age, or only their older versions. */
   | {
       readonly what: "children"
       readonly workspace_id: WorkspaceId

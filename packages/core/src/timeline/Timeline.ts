@@ -99,7 +99,7 @@ const order: ReadonlyArray<Entry["what"]> = [
   "delivery"
 ]
 
-/** Sorts entries by time, and by `order` at the same time. */
+/** Sorts entries by time, and entries with the same time by `order`. */
 export const sorted = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.toSorted((a, b) => toMillis(a.at) - toMillis(b.at) || rankOf(a) - rankOf(b))
 

@@ -62,8 +62,8 @@ const maxLimit = 1_000
 /** How many workspaces are searched in one step. */
 const maxWorkspaces = 100
 /**
- * How many of the calls logged before the request are searched for the one that started it. Concurrent calls can lie in
- * between.
+ * How many of the calls logged before the request are searched for the one that started it. Concurrent calls can be
+ * logged in between.
  */
 const maxCalls = 500
 /**
@@ -280,7 +280,7 @@ const deliveriesOf = Effect.fnUntraced(function* (
 
 /**
  * Finds the call that started the request. IDs sort by real time, and the call's ID was made shortly before the
- * request's ID, so the call is among the last ones before the request.
+ * request's ID, so the call is among the last calls before the request.
  */
 const startOf = Effect.fnUntraced(function* (
   storage: Port,

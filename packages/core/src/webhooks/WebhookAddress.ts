@@ -94,7 +94,7 @@ const isPlainUnicode = (host: string, hostname: string): boolean =>
   !/[\u3002\uff0e\uff61%]|\p{Default_Ignorable_Code_Point}/u.test(host) &&
   !isIpv4(hostname)
 
-// The parser has already turned every spelling of an IPv4 address into this form.
+// The parser has already turned every spelling of an IPv4 address into dotted decimal form.
 const isIpv4 = (hostname: string): boolean => /^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$/.test(hostname)
 
 const judgeHost = (url: URL, isPlain: boolean, policy: Policy): Verdict => {

@@ -202,7 +202,7 @@ export const getEventSubscriptionHealth = Operation.make({
 
 const recoveriesPath = "/v1/event-subscriptions/{id}/recoveries"
 
-/** Counts the deliveries that a recovery would send again (api.md, Recoveries). */
+/** Counts the deliveries that a recovery would resend (api.md, Recoveries). */
 export const previewEventRecovery = Operation.make({
   name: "preview_event_recovery",
   summary: "Count the deliveries that a recovery would send again",
@@ -223,7 +223,7 @@ export const previewEventRecovery = Operation.make({
   })
 })
 
-/** Sends many of a subscription's deliveries again (api.md, Recoveries). */
+/** Resends many of a subscription's deliveries (api.md, Recoveries). */
 export const startEventRecovery = Operation.make({
   name: "start_event_recovery",
   summary: "Send deliveries again",

@@ -65,8 +65,8 @@ export class WebhookSender extends Context.Service<
   WebhookSender,
   {
     /**
-     * Sends once, without following redirects, and ends by the request's deadline whatever the endpoint does. Looking
-     * up the host and waiting for a connection come before that, and may take up to 5 seconds each. If a reused
+     * Sends once, without following redirects, and ends by the request's deadline regardless of what the endpoint does.
+     * Looking up the host and waiting for a connection come before that, and may take up to 5 seconds each. If a reused
      * connection turns out to be closed, the request is sent again on a new one.
      */
     readonly send: (request: WebhookRequest) => Effect.Effect<SendOutcome>

@@ -9,7 +9,7 @@ export type Mistake = BrokenRule
 
 /**
  * A function was called with an argument that it cannot use. The message names every wrong field and says what it must
- * be, and never repeats a value. `mistakes` has the same as data.
+ * be, and never repeats a value. `mistakes` contains the same information as data.
  */
 export class InvalidArgument extends Data.TaggedError("InvalidArgument")<{
   readonly message: string

@@ -24,7 +24,7 @@ export const fromFieldError = ({
   message: allowed_values === undefined ? message : `Must be one of ${allowed_values.join(", ")}.`
 })
 
-/** Writes an introduction and what follows from it: one sentence on the same line, several on a line each. */
+/** Writes an introduction and its sentences. One sentence follows on the same line; several get a line each. */
 export const listed = (introduction: string, sentences: ReadonlyArray<string>): string =>
   sentences.length === 1
     ? `${introduction} ${sentences.join("")}`

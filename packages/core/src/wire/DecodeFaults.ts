@@ -21,14 +21,14 @@ import { maxCounted, maxListed } from "./FieldError.ts"
 export interface FoundFaults {
   /** All faults if they are few; otherwise the faults in the first hundred wrong items. */
   readonly issue: SchemaIssue.Issue
-  /** How many further items are wrong; 0 if they were not counted. */
+  /** How many more items are wrong; 0 if they were not counted. */
   readonly more: number
 }
 
 /**
- * What is decoded. In a caller's `input`, unknown fields are wrong, undefined fields count as absent, and further wrong
- * items are counted, which costs time for each item. In any other `value`, such as a carrier's answer, unknown fields
- * are dropped.
+ * What is decoded. In a caller's `input`, unknown fields are wrong, and undefined fields are treated as absent. Wrong
+ * items beyond the limit are counted, which costs time for each item. In any other `value`, such as a carrier's answer,
+ * unknown fields are dropped.
  */
 type Source = "input" | "value"
 
@@ -37,8 +37,8 @@ const maxMembers = 50_000
 
 /**
  * Compiles a schema into a function that finds the faults in a wrong value that is not an input: about a hundred at
- * most. For a large value it reports only the first fault, which the caller passes in, because a full search would cost
- * as much as reading the value.
+ * most. For a large value it reports only the first fault, which the caller passes in: a full search would cost as much
+ * as reading the value.
  */
 export const finder = (
   schema: Schema.Decoder<unknown>
@@ -143,8 +143,8 @@ const partsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
 }
 
 /**
- * How many references in a recursive schema are followed for one value, in a search for the first fault and in a search
- * for all faults.
+ * How many references in a recursive schema are followed for one value: `first` in a search for the first fault, `all`
+ * in a search for all faults.
  */
 const maxVisits = { first: 20_000, all: 1_000 }
 

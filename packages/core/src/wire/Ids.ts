@@ -26,10 +26,7 @@ export const prefixes = {
   workspace: "wks"
 } as const
 
-/**
- * The beginning of a test event's identifier. It stands in place of the prefix and the underscore (api.md,
- * Identifiers).
- */
+/** The beginning of a test event's identifier. It replaces the prefix and the underscore (api.md, Identifiers). */
 const testEvent = "evt_test"
 
 const beginsWith = (start: string) =>
@@ -100,7 +97,7 @@ export type WorkspaceId = typeof WorkspaceId.Type
 const alphabet = Array.from("0123456789abcdefghjkmnpqrstvwxyz", (character) => character.charCodeAt(0))
 const timeDigits = 10
 const randomDigits = 16
-/** How many times one block of random bytes provides new random digits. Each millisecond needs new ones. */
+/** How many times one block of random bytes provides new random digits. Each millisecond needs new digits. */
 const blockDraws = 32
 const maxTime = 2 ** 48 - 1
 
@@ -152,7 +149,7 @@ const monotonic: Effect.Effect<() => string, never, SecureRandom.SecureRandom> =
   }
 })
 
-/** Makes the ULID generator. Tests replace it, so that they get the same identifiers twice. */
+/** Makes the ULID generator. Tests replace it, so that every run gets the same identifiers. */
 export const Generator = Context.Reference<typeof monotonic>("@quotewire/core/UlidGenerator", {
   defaultValue: () => monotonic
 })

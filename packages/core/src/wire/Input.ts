@@ -22,8 +22,8 @@ export interface Findings {
 /**
  * Compiles a schema into a decoder for inputs.
  *
- * It reports every wrong field with its path, and no message repeats a value. Unknown fields count as wrong. If an
- * input is nested too deeply, or has more than a hundred strings that storage cannot hold, only this is reported.
+ * It reports every wrong field with its path, and no message repeats a value. Unknown fields are reported as wrong. If
+ * an input is nested too deeply, or has more than a hundred strings that storage cannot hold, only this is reported.
  */
 export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Result.Result<A, WrongFields>) => {
   const check = checker(schema)
@@ -42,7 +42,7 @@ export const reader = <A>(
 /**
  * Like `decoder`, but distinguishes missing fields from wrong fields. Paths start at `root`.
  *
- * An undefined field counts as missing, as in JSON. If a whole object is missing, its required fields are reported.
+ * An undefined field is missing, as in JSON. If a whole object is missing, its required fields are reported.
  */
 export const checker = <A>(
   schema: Schema.Decoder<A>,
@@ -155,7 +155,7 @@ const nothingWrong = joinWrongFields([])
 
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** A place in an input: its path, its value, and its schema if the schema is known. */
+/** A location in an input: its path, its value, and its schema if the schema is known. */
 interface Place {
   readonly path: ReadonlyArray<PropertyKey>
   readonly ast: SchemaAST.AST | undefined
@@ -264,7 +264,7 @@ const skippedChecks = ({ ast, issues }: SchemaIssue.Composite, { value }: Place)
         return issue === undefined ? [] : [new SchemaIssue.Filter(check, issue)]
       })
 
-/** The findings for a missing value: those for an empty object or list, or otherwise one finding for the field. */
+/** The findings for a missing value: the findings for an empty object or list, otherwise one for the field. */
 const missingAt = (place: Place, annotations: Schema.Annotations.Annotations): ReadonlyArray<Finding> => {
   const { ast, path } = place
   const empty = ast?._tag === "Objects" ? {} : ast?._tag === "Arrays" ? [] : null

@@ -68,9 +68,9 @@ const orThrow = (maker: string, read: Result.Result<number, string>): Money =>
 /**
  * Makes money from whole US cents.
  *
- * A number that floating-point arithmetic has moved away from a whole cent, such as `0.29 * 100`, counts as that cent.
- * Throws an `InvalidMoney` for any other fraction of a cent, and if the number is negative, not finite, or above ten
- * billion dollars.
+ * A number that floating-point arithmetic has moved away from a whole cent, such as `0.29 * 100`, is treated as that
+ * cent. Throws an `InvalidMoney` for any other fraction of a cent, and if the number is negative, not finite, or above
+ * ten billion dollars.
  */
 export const cents = (amountMinor: number): Money => orThrow("Money.cents", readCents(amountMinor))
 

@@ -28,7 +28,7 @@ const needed = [
 
 const hidden = new RegExp(`(${needed})|[${invisible}]`, "gv")
 
-/** Whether a character separates words, so that a space must take its place. */
+/** Whether a character separates words, so that it must be replaced by a space. */
 const separates = (character: string): boolean => /[\p{Cc}\u2028\u2029]/u.test(character)
 
 /**

@@ -12,7 +12,7 @@ type Event = AnswerOf<"list_events">["events"][number]
 /** How many events are kept and shown. Older events are dropped. */
 const maxShown = 10_000
 
-/** The part of the event feed that was read so far. */
+/** The part of the event feed that has been read so far. */
 interface Feed {
   /** The newest event comes first. */
   readonly events: ReadonlyArray<Event>

@@ -8,9 +8,9 @@ export interface Mark {
   readonly from: number
   readonly to?: number
   readonly tone: Tone
-  /** The text of its tooltip. */
+  /** The tooltip text. */
   readonly label: string
-  /** Its shape, apart from its color. */
+  /** The mark's shape; its color is set separately. */
   readonly kind: "bar" | "open" | "silent" | "tick" | "dot"
 }
 

@@ -77,7 +77,7 @@ const Chunk = <A,>({
   return (
     <tbody ref={body}>
       {height === null ? (
-        // The heading counts as row 1, so the first item is row 2.
+        // The heading is row 1, so the first item is row 2.
         its.map((item, index) => cloneElement(row(item, first + index), { "aria-rowindex": first + index + 2 }))
       ) : (
         <Gap columns={columns} height={height} />

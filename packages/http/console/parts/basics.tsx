@@ -88,7 +88,7 @@ export const Failure = ({ error, retry }: { readonly error: unknown; readonly re
   )
 }
 
-/** A message for an empty list: nothing is here yet, and what to do. */
+/** A message for an empty list. It says that nothing is here yet, and what to do. */
 export const Empty = ({ children }: { readonly children: ComponentChildren }) => <p class="empty">{children}</p>
 
 /**
@@ -116,7 +116,7 @@ export const Show = <A,>({
   </>
 )
 
-/** Sets style properties by code, because the content security policy forbids style attributes. */
+/** Sets style properties in code, because the content security policy forbids style attributes. */
 export const usePlaced = <E extends HTMLElement>(properties: Readonly<Record<string, string>>) => {
   const ref = useRef<E>(null)
   useLayoutEffect(() => {

@@ -9,7 +9,8 @@ export interface DeliveryTo {
 }
 
 /**
- * How many endpoints are asked for deliveries. Up to ten can be active, and disabled ones may also have received some.
+ * How many endpoints are asked for deliveries. Up to ten can be active, and disabled endpoints may also have received
+ * deliveries.
  */
 const maxEndpoints = 20
 

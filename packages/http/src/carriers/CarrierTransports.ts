@@ -18,15 +18,15 @@ export interface Settings {
    */
   readonly public_addresses_only?: boolean
   /**
-   * Further addresses that `public_addresses_only` allows or refuses; by default it also refuses this machine's own
+   * Additional addresses that `public_addresses_only` allows or refuses; by default it also refuses this machine's own
    * addresses.
    */
   readonly policy?: WebhookAddress.Policy
   /** Resolves host names for `public_addresses_only`; by default with the machine's DNS settings. */
   readonly resolver?: Destinations.Resolver
   /**
-   * The maximum number of connections to one origin; 32 by default. Further requests wait up to ten seconds. That wait
-   * does not count toward the carrier's timeouts, because the carrier did not cause it.
+   * The maximum number of connections to one origin; 32 by default. Requests beyond this limit wait up to ten seconds.
+   * That wait does not count toward the carrier's timeouts, because the carrier did not cause it.
    */
   readonly connections_per_origin?: number
   /** How long an idle connection is kept, in milliseconds; 4,000 by default. A carrier can ask for a shorter time. */

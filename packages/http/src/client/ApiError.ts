@@ -1,8 +1,8 @@
 import type { ErrorCode, FieldError, RetryActionType } from "@quotewire/core/client"
 
 /**
- * The fields of an `ApiError`: those of the error envelope (api.md, Error envelope), and those that come from the HTTP
- * response.
+ * The fields of an `ApiError`: the fields of the error envelope (api.md, Error envelope), and the fields that come from
+ * the HTTP response.
  */
 export interface Refusal {
   readonly code: ErrorCode

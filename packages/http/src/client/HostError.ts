@@ -28,7 +28,7 @@ export class HostError extends Error {
   }
   /** The HTTP status; null if no response arrived. */
   readonly status: number | null
-  /** The content type of the response; null if there is none. */
+  /** The content type of the response; null if the response has none. */
   readonly content_type: string | null
   /** Identifies the call for support; null if the response has no `request-id` header. */
   readonly request_id: string | null

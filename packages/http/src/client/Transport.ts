@@ -14,7 +14,7 @@ export interface TransportRequest {
   /** The headers, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** Aborted when nobody waits for the response any more: after a timeout, or if the call was cancelled. */
+  /** Aborted when nobody is waiting for the response anymore: after a timeout, or if the call was cancelled. */
   readonly signal: AbortSignal
 }
 
@@ -24,8 +24,8 @@ export interface TransportResponse {
   /** Returns a header by its lower-case name; null if the response does not have it. */
   readonly header: (name: string) => string | null
   /**
-   * Reads the body as UTF-8. Resolves with null, and reads no further, if the body is larger than `maxBytes`. Rejects
-   * if the connection breaks.
+   * Reads the body as UTF-8. Resolves with null, and stops reading, if the body is larger than `maxBytes`. Rejects if
+   * the connection breaks.
    */
   readonly text: (maxBytes: number) => Promise<string | null>
   /** Discards the body. Never throws. */

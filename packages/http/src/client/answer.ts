@@ -5,8 +5,8 @@ import { revision } from "./routes.ts"
 import type { TransportResponse } from "./Transport.ts"
 
 /**
- * The maximum size of a response that is read, in bytes. The API sends only smaller ones: a page has at most 100 items,
- * and a request at most 1,000 quotes.
+ * The maximum size of a response that is read, in bytes. The API sends only smaller responses: a page has at most 100
+ * items, and a request at most 1,000 quotes.
  */
 const maxAnswerBytes = 32 * 1024 * 1024
 
@@ -37,7 +37,8 @@ export const read = async (response: TransportResponse, host: string): Promise<A
   if (!isObject(value)) throw unexpected(response, host, "JSON that is not from this API")
   const answered = response.header("service-version")
   if (answered === null) throw unexpected(response, host, "JSON without a Service-Version, so it is not from this API")
-  // A retry of an old call returns the original response, in the revision that was current then.
+  // A retry of an old call returns the original response, in the revision that was current when the call was first
+  // made.
   if (answered !== revision && response.header("idempotent-replayed") === null) {
     throw unexpected(response, host, `revision ${shortened(answered)} instead of ${revision}`)
   }
@@ -67,7 +68,7 @@ const unexpected = (
   isTemporary = isTemporaryStatus(response.status)
 ) => {
   const { status } = response
-  // A browser hides the status of a redirect: it is 0.
+  // Browsers report the status of a redirect as 0.
   const isRedirect = status === 0 || (status >= 300 && status < 400)
   return new HostError({
     reason: "unexpected_answer",

@@ -46,7 +46,7 @@ export interface ConnectOptions {
 }
 
 /**
- * The longest pause that a host may ask for. If it asks for a longer one, the call rejects immediately with an error
+ * The longest pause that a host may ask for. If it asks for a longer pause, the call rejects immediately with an error
  * that says how long to wait.
  */
 const longestPauseMs = 60_000
@@ -177,7 +177,7 @@ const callWithRetries = async (
 }
 
 /**
- * Whether a failed call may be retried. A host decides on `rate_limited` before it executes a call, so that retry is
+ * Whether a failed call may be retried. A host decides on `rate_limited` before it executes a call, so retrying it is
  * always safe.
  */
 const mayRetry = ({ retry }: ClientRoute, error: unknown): boolean =>

@@ -4,8 +4,8 @@ const maxCauses = 5
 /**
  * Copies an error that `fetch` or a transport threw, for use as a cause. Keeps the name, message, code, stack and causes.
  *
- * Omits all other fields and removes the secrets from the strings, because the errors of some HTTP clients contain the
- * request, and the request contains the key. Never throws.
+ * Omits all other fields and removes the secrets from the strings: the errors of some HTTP clients contain the request,
+ * and the request contains the key. Never throws.
  */
 export const faultOf = (thrown: unknown, secrets: ReadonlyArray<string>): Error => {
   try {

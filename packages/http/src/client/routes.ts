@@ -7,8 +7,8 @@ export const revision = "2026-09-26"
 export interface ClientRoute {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE"
   /**
-   * The path, with `{name}` in place of an input field. The other fields go into the query of a GET or DELETE request,
-   * or into the body of any other request.
+   * The path, in which `{name}` stands for an input field. The other fields go into the query of a GET or DELETE
+   * request, or into the body of any other request.
    */
   readonly path: string
   /**

@@ -8,7 +8,7 @@ export interface ConsoleFiles {
 export const fileNames = ["console.js", "console.css"] as const
 export type FileName = (typeof fileNames)[number]
 
-/** The folder with these files. Its path is the same relative to the sources and to the build. */
+/** The folder with the console's files. Its path is the same relative to the sources and to the build. */
 const folderInPackage = (): URL => {
   // Not a literal, because bundlers resolve `new URL("…", import.meta.url)` to a file, and Next's fails on a folder.
   const path = ["..", "..", "dist", "console", ""].join("/")

@@ -28,7 +28,7 @@ export interface Options {
 }
 
 /**
- * Creates the OpenAPI document of operations (api.md, Operations) for a host with the address `base_url`.
+ * Creates the OpenAPI document of operations (api.md, Operations) for a host with the address `baseUrl`.
  *
  * It is derived from the running code: the schemas of inputs and responses, the routes, and the error table.
  */

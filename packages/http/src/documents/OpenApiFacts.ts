@@ -12,7 +12,7 @@ export interface Body {
 }
 
 /**
- * Splits a body whose `application` depends on its `line` into one component for each line, so that a generated client
+ * Splits a body whose `application` depends on its `line` into one component for each line. A generated client then
  * knows which facts belong to which line. Other bodies stay unchanged. `example` is the line that the body's example
  * uses.
  */
@@ -124,7 +124,7 @@ const anything = (names: unknown) =>
 const nullableType = (values: unknown): JsonSchema.JsonSchema => {
   if (!Array.isArray(values) || !values.includes(null)) return {}
   const types = new Set(values.filter((value) => value !== null).map((value) => typeof value))
-  // If there were several types, generators would list every value twice.
+  // Naming several types would make generators list every value twice, so an enum of several types gets no type.
   return types.size === 1 ? { type: [...types, "null"] } : {}
 }
 

@@ -55,7 +55,7 @@ const groups: Readonly<Record<string, string>> = {
   "Audit log": "What operators did."
 }
 
-/** The document's tags: each group of its operations once. */
+/** The document's tags: one for each group of operations. */
 export const tags = (names: ReadonlyArray<string>) =>
   [...new Set(names)].map((name) => ({ name, description: groups[name] ?? `${name}.` }))
 

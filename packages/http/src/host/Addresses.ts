@@ -40,7 +40,7 @@ export const checked = <S extends Addresses>(settings: S): Effect.Effect<S> =>
     Effect.orDie(Effect.fromResult(Result.mapError(read(settings), (mistakes) => Argument.mistaken("Http", mistakes))))
   )
 
-/** The path of an address, such as `/insurance`; an empty string if it has none. */
+/** The path of an address, such as `/insurance`; an empty string if it has no path. */
 export const pathOf = (baseUrl: string): string => baseUrl.replace(/^https?:\/\/[^/]*/i, "").replace(/\/$/, "")
 
 type Read = Result.Result<string, HttpAddress.Refusal>

@@ -1,9 +1,7 @@
 import { ApiError } from "@quotewire/core"
 import type { Effect } from "effect"
 
-/*
- * HTTP responses in general, and those of the API. Platform-specific code sends them.
- */
+/* HTTP responses in general, and the API's responses. Platform-specific code sends them. */
 
 /** An HTTP response: a status, headers with lower-case names, and an optional body. */
 export interface Answer {
@@ -35,7 +33,7 @@ export const unversioned = (status: number, text: string): Answer => ({ status, 
 export interface Refusals {
   /** The address of the documentation, without a trailing slash: the base of every `doc_url`. */
   readonly docs_url: string
-  /** The newest API revision. Refusals use it if no revision was chosen yet. */
+  /** The newest API revision. Refusals use it if no revision has been chosen yet. */
   readonly revision: string
 }
 

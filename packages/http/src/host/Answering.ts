@@ -29,7 +29,7 @@ export interface Answered {
   readonly duration_ms: number
 }
 
-/** The services of the routes, and those needed to log requests without a route. */
+/** The services of the routes, and the services needed to log requests without a route. */
 export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
 /** The matched route, with its path parameters. */
@@ -79,7 +79,7 @@ export interface Answering<R> {
   readonly refuse: Effect.Effect<void>
   /** Waits until no request is running. */
   readonly idle: Effect.Effect<void>
-  /** Interrupts running requests. Waits only briefly for those that do not end. */
+  /** Interrupts running requests. Waits only briefly for requests that do not end. */
   readonly interruptAll: Effect.Effect<void>
 }
 
@@ -300,7 +300,7 @@ const handledIn = <R>(context: Context.Context<R>): HandleRoute<R> => {
   }
 }
 
-/** The error of requests that arrive while the host stops. */
+/** The error for requests that arrive while the host is stopping. */
 export const closingDown = ApiError.make("service_unavailable", { retry_after_seconds: 1 })
 
 const logDefect = (cause: Cause.Cause<unknown>, request_id: string) =>

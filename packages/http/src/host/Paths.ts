@@ -40,7 +40,7 @@ export const locate = (basePath: string): Locate => {
   }
 }
 
-/** Removes the origin from a URL. Proxies may send a full URL, but only its path and query count. */
+/** Removes the origin from a URL. Proxies may send a full URL, but only its path and query matter. */
 const withoutOrigin = (url: string): string => {
   if (url.startsWith("/")) return url
   const pathAndQuery = url.replace(/^https?:\/\/[^/?]*/i, "")
@@ -112,7 +112,7 @@ export interface Match<A> {
 
 /** Finds values by method and path. */
 export interface Paths<A> {
-  /** Finds the value for a method and a path; null if there is none, or if the path's percent encoding is broken. */
+  /** Finds the value for a method and a path; null if no value matches, or if the path's percent encoding is broken. */
   readonly find: (method: string, path: string) => Match<A> | null
 }
 

@@ -25,8 +25,8 @@ export const of = (incoming: Incoming, requestTransport: FinishedCall.Transport)
 })
 
 /**
- * How a request reached a route. It contains the pattern of the path, with `{id}` in place of each identifier, never
- * the path itself.
+ * How a request reached a route. It contains the path's pattern, in which `{id}` stands for each identifier; never the
+ * path itself.
  */
 export const transport = (incoming: Incoming, route: string): FinishedCall.Transport => ({
   method: incoming.method,
@@ -53,7 +53,7 @@ export const cachedTransports = (route: string): ((incoming: Incoming) => Finish
   }
 }
 
-/** Creates a reader for headers in an object. A header whose value is a list counts as not sent. */
+/** Creates a reader for headers in an object. A header whose value is a list is treated as not sent. */
 export const headerIn =
   (headers: Headers): Header =>
   (name) => {
@@ -133,7 +133,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true })
  * Parses a body as JSON. The body must be uncompressed UTF-8, and no header may contradict that. Otherwise it is
  * refused with `invalid_json`, and the error names a header that is at fault.
  *
- * A body without a content type counts as JSON, because the API accepts nothing else.
+ * A body without a content type is treated as JSON, because the API accepts nothing else.
  */
 export const json = (bytes: Uint8Array, header: Header): Result.Result<unknown, ApiError.ApiError<"invalid_json">> => {
   const encoding = header("content-encoding")

@@ -53,7 +53,7 @@ export interface Route<out R = never> {
   /** The route's name in metrics and traces: the operation's name, or the path. */
   readonly name: string
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS"
-  /** The path, with `{name}` in place of a parameter. */
+  /** The path, in which `{name}` stands for a parameter. */
   readonly path: string
   /** Whether web pages from the allowed origins may call the route. */
   readonly cors: boolean

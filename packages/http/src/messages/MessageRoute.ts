@@ -104,7 +104,8 @@ export const make = <R>(
       name,
       method,
       path,
-      // The route checks origins itself, because the endpoint allows other origins than the operations do.
+      // The route checks origins itself, because the endpoint's allowed origins differ from the operations' allowed
+      // origins.
       cors: false,
       handle: (incoming: Incoming) => handle(method, incoming)
     }))
@@ -206,7 +207,7 @@ const challengeOf = (
   })
 
 /**
- * Whether the refusal is about the caller's key. It has then already been counted, and the key must not be looked up
+ * Whether the refusal is about the caller's key. If so, it has already been counted, and the key must not be looked up
  * again.
  */
 const isCountedAlready = ({ _tag }: ApiError.ApiError): boolean =>

@@ -27,7 +27,7 @@ const maxInFlight = 4
 /** How many waiting requests start in one turn of the event loop, across all connections. */
 const maxStartedInTurn = 4
 
-/** A connection with this many requests whose responses are unsent or unread is closed. */
+/** The number of requests with unsent or unread responses at which a connection is closed. */
 const maxUnanswered = 32
 
 /** The memory that a waiting request takes in `node:http`, including its garbage, in bytes. */
@@ -75,9 +75,9 @@ interface Connection<P extends PipelinedRequest> {
  * Backpressure for callers that send requests but do not read the responses.
  *
  * Responds to at most four requests of each connection at a time. The first request starts immediately. The requests
- * behind it take turns with those of other connections, so that callers who pipeline do not delay callers who do not.
- * If more than four requests are open and the server reads in slices, it parses nothing more from their connection. A
- * connection is closed if its caller reads almost nothing, or if 32 requests on it are unanswered.
+ * behind it take turns with requests of other connections, so that callers who pipeline do not delay callers who do
+ * not. If more than four requests are open and the server reads in slices, it parses nothing more from their
+ * connection. A connection is closed if its caller reads almost nothing, or if 32 requests on it are unanswered.
  */
 export class Backpressure<P extends PipelinedRequest> {
   private readonly connections = new Map<Socket, Connection<P>>()
@@ -288,7 +288,7 @@ const isSlowToParse = ({ headers, rawHeaders }: IncomingMessage): boolean =>
 const owesAnswer = ({ started, waiting }: Connection<PipelinedRequest>): boolean =>
   waiting.length > 0 || started.some(({ request, response }) => request.complete && !response.writableFinished)
 
-/** Whether a caller has taken too long to read. The time does not run while an earlier response is unread. */
+/** Whether a caller has taken too long to read. The time limit is suspended while an earlier response is unread. */
 const isOverdue = ({ offered_ms, response }: PipelinedRequest, latestMs: number): boolean =>
   offered_ms !== null && offered_ms < latestMs && response.socket !== null
 

@@ -51,8 +51,8 @@ export interface Handler {
   /** Waits until every accepted request has its response. */
   readonly idle: Effect.Effect<void>
   /**
-   * Interrupts running requests and responds to them with `service_unavailable`. Waits only briefly for those that do
-   * not end.
+   * Interrupts running requests and responds to them with `service_unavailable`. Waits only briefly for requests that
+   * do not end.
    */
   readonly interruptAll: Effect.Effect<void>
 }
@@ -71,8 +71,8 @@ export const make = Effect.fnUntraced(function* <R>(
 })
 
 /**
- * Waits for the end of this turn of the event loop. By then, all requests that arrived in it have begun, and ready
- * responses are written.
+ * Waits for the end of this turn of the event loop. By then, all requests that arrived in this turn have begun, and
+ * ready responses are written.
  */
 const endOfTurn = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
@@ -196,8 +196,7 @@ const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sen
       public_path: settings.public_path ?? target.mount_path,
       address: answering.guarded("address", () => countedAddress(remote(), header)) ?? ""
     })
-    // A small body usually arrives with its headers. Waiting one turn means that the body is complete, and reading it
-    // does not wait.
+    // A small body usually arrives with its headers. After one turn, it is complete, and reading it does not wait.
     if (NodeMessages.isAnnounced(request)) setImmediate(run, pendingRequest, exchange, incoming)
     else run(pendingRequest, exchange, incoming)
   }

@@ -148,7 +148,7 @@ export const isAnsweredEarly = ({ req, writableFinished }: ServerResponse): bool
 /**
  * Sends a response with its content length: in one write, or in pieces if it is large.
  *
- * `give` is called whenever the caller can read data: first with the response's length, then with 0 before each further
+ * `onSent` is called whenever the caller can read data: first with the response's length, then with 0 before each later
  * piece.
  *
  * If the request's body was not read and is small, it is discarded. If it is large, the connection is closed after the
@@ -195,7 +195,7 @@ interface StartedResponse {
 /**
  * Begins a response whose body is written later. Does nothing if it is too late to respond.
  *
- * `give` is called only at the end, with the body's length. Before that, the caller may already have read everything
+ * `onSent` is called only at the end, with the body's length. Before that, the caller may already have read everything
  * written so far, so there is nothing to time.
  */
 export const begin = (

@@ -2,7 +2,7 @@ import type { Server } from "node:http"
 import type { Socket } from "node:net"
 import { Effect } from "effect"
 
-/** A server's open connections, including those that another process accepted, which Node does not count. */
+/** A server's open connections, including connections that another process accepted, which Node does not count. */
 export class OpenConnections {
   private readonly sockets = new Set<Socket>()
   private readonly waiting = new Set<() => void>()

@@ -116,7 +116,7 @@ const foreignTo = ({ base_path, service }: HandlerOptions.CheckedOptions) => {
     const target = locate(request.url ?? "/", Handler.strippedOf(request))
     if (target === null || Handler.isRoot(target)) return true
     if (target.mount_path !== "") return false
-    // A preflight request (`OPTIONS`) has no route of its own, so only its path decides.
+    // A preflight request (`OPTIONS`) has no route of its own, so only its path is checked.
     return ["GET", "POST", "PATCH", "DELETE"].every((method) => paths().find(method, target.path) === null)
   }
 }

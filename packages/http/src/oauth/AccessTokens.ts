@@ -8,7 +8,7 @@ import * as TokenVerifier from "./TokenVerifier.ts"
 /** How many verified tokens are cached. */
 const maxCached = 5_000
 
-/** The token is valid but lacks every scope that grants access here. */
+/** The token is valid but has none of the scopes that grant access here. */
 export class InsufficientScope extends Data.TaggedError("InsufficientScope") {}
 
 /** Identifies callers by their access tokens. */
@@ -17,8 +17,8 @@ export interface AccessTokens {
    * Verifies a token and returns its caller. Caches the result in memory until the token expires or the issuer's keys
    * are reloaded.
    *
-   * Fails with `authentication_failed` if the token is not valid here, `forbidden` if it names no organization of this
-   * host, and `service_unavailable` if the issuer's keys are not available now.
+   * Fails with `authentication_failed` if the token is not valid here, with `forbidden` if it names no organization of
+   * this host, and with `service_unavailable` if the issuer's keys are not available now.
    */
   readonly identify: (
     token: string,

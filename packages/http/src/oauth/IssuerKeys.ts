@@ -34,7 +34,7 @@ export class KeysUnavailable extends Data.TaggedError("KeysUnavailable")<{ reado
 
 /** An issuer's signing keys, loaded on demand and reloaded when they are too old. */
 export interface IssuerKeys {
-  /** The last loaded set, even if it is too old to use; null if no set was loaded yet. */
+  /** The last loaded set, even if it is too old to use; null if no set has been loaded yet. */
   readonly last: () => KeySet | null
   /**
    * Returns a usable set: the last one if it is fresh, otherwise a new one. While the issuer cannot be reached, it
@@ -59,8 +59,8 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn:
   let attemptedAt = Number.NEGATIVE_INFINITY
 
   /**
-   * Loads a set newer than the one that the caller has seen. Does nothing if another caller has loaded one or the last
-   * attempt was too recent.
+   * Loads a set newer than the one that the caller has seen. Does nothing if another caller has loaded a newer set, or
+   * the last attempt was too recent.
    */
   const renew = (known: KeySet | null): Effect.Effect<KeySet | null> =>
     Effect.gen(function* () {

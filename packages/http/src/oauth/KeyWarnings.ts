@@ -1,6 +1,8 @@
 import { Clock, Effect } from "effect"
 
-/** The reasons why an issuer's keys do not verify a token: the log message, and what the operator must check. */
+/**
+ * The reasons why an issuer's keys do not verify a token, each with its log message and what the operator must check.
+ */
 const problems = {
   not_loaded: {
     text: "The keys of the OAuth issuer could not be loaded",

@@ -46,8 +46,8 @@ const Scope = Schema.String.check(
 )
 
 /**
- * Options for accepting an issuer's OAuth 2.1 tokens besides API keys, at the agent endpoint: the issuer, and what its
- * tokens allow.
+ * Options for accepting an issuer's OAuth 2.1 tokens in addition to API keys, at the agent endpoint: the issuer, and
+ * what its tokens allow.
  */
 export interface OAuthOptions {
   /** The issuer, exactly as in its tokens' `iss` claim, such as `https://login.example.com`. */

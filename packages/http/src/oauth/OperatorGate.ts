@@ -21,10 +21,10 @@ export const tokensOnly: Identify<never> = (token, address) => Effect.succeed({ 
 
 /**
  * Accepts operators' tokens, and an issuer's access tokens for the operators' API (their audience is
- * `{base_url}/operator/v1`) with a scope such as `operator:read`. A token for the agent endpoint is not valid here, nor
- * is one of these tokens valid there.
+ * `{base_url}/operator/v1`) with a scope such as `operator:read`. A token for the agent endpoint is not valid here, and
+ * a token for operators is not valid at the agent endpoint.
  *
- * Such access tokens reach all organizations, and the issuer decides who gets them.
+ * Access tokens for operators reach all organizations, and the issuer decides who gets them.
  */
 export const make = (settings: OAuthSettings, baseUrl: string): Identify<OperatorCalls.OperatorCallServices> => {
   const { verify } = TokenVerifier.make(settings, `${baseUrl}/operator/v1`)

@@ -19,7 +19,7 @@ export interface Metadata {
   readonly resource_name: string
 }
 
-/** The metadata of the endpoint at `path` below `base_url`. */
+/** The metadata of the endpoint at `path` below `baseUrl`. */
 export const metadataOf = (
   { issuer, scopes }: Pick<OAuthOptions.OAuthSettings, "issuer" | "scopes">,
   baseUrl: string,
@@ -32,7 +32,7 @@ export const metadataOf = (
   resource_name: "Insurance quotes"
 })
 
-/** The metadata's address in challenges. It is below `base_url`, so the host itself serves it. */
+/** The metadata's address in challenges. It is below `baseUrl`, so the host itself serves it. */
 export const addressOf = (baseUrl: string): string => `${baseUrl}${wellKnown}`
 
 /** The path that clients try without a challenge: the well-known path followed by the endpoint's path (RFC 9728). */
@@ -40,7 +40,7 @@ export const pathOf = (baseUrl: string, path: string): string => `${wellKnown}${
 
 /**
  * The routes of the metadata. They are public, and any web page can read them. One route includes the path of
- * `base_url`; the other does not, in case a proxy removes that path.
+ * `baseUrl`; the other does not, in case a proxy removes that path.
  */
 export const routes = (metadata: Metadata, baseUrl: string, path: string): ReadonlyArray<Route.Route> => {
   const body = JSON.stringify(metadata)

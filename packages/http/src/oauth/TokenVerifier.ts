@@ -30,7 +30,7 @@ export interface TokenVerifier {
     VerifiedToken,
     ApiError.ApiError<"authentication_failed"> | ApiError.ApiError<"service_unavailable">
   >
-  /** The last loaded keys; null if no keys were loaded yet. */
+  /** The last loaded keys; null if no keys have been loaded yet. */
   readonly last: () => IssuerKeys.KeySet | null
 }
 
@@ -73,7 +73,7 @@ export const make = (
 
 const invalid = (message: string) => Effect.fail(ApiError.make("authentication_failed", { message }))
 
-/** The set does not contain the token's key. */
+/** The key set does not contain the token's key. */
 class UnknownKey extends Data.TaggedError("UnknownKey") {}
 
 /** The JWT library rejected a token. */

@@ -14,13 +14,13 @@ import * as OperationRoute from "./OperationRoute.ts"
 export interface Settings<R> {
   /** The core's operations. */
   readonly operations: ReadonlyArray<Operation.Operation<string, unknown, unknown, R>>
-  /** Routes besides the operations, such as `Handoff.route`, `CarrierCallbacks.route` and the agent endpoint. */
+  /** Additional routes, such as `Handoff.route`, `CarrierCallbacks.route` and the agent endpoint. */
   readonly routes?: ReadonlyArray<Route.Route<R>>
-  /** Further routes that depend on `base_url`. */
+  /** Additional routes that depend on `base_url`. */
   readonly routesAt?: (base_url: string) => ReadonlyArray<Route.Route<R | Pipeline.PipelineServices>>
   /**
-   * Whether storage is reachable and its migrations are current; always true by default. A string is the message to
-   * refuse with.
+   * Whether storage is reachable and its migrations are current; always true by default. If it is a string, the check
+   * fails with this message.
    */
   readonly ready?: Effect.Effect<boolean | string, never, R>
   /**
@@ -44,11 +44,11 @@ export interface Settings<R> {
   readonly reference_script?: Scalar.Scalar | null
   /** What the page at `/` describes; by default there is no such page. */
   readonly home?: Home.Settings
-  /** The console; by default there is none. */
+  /** The console; by default it is not served. */
   readonly console?: ConsoleRoutes.Settings
 }
 
-/** The services that the API needs: those of its operations, and those of the call pipeline. */
+/** The services that the API needs: the services of its operations and of the call pipeline. */
 export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
 /** Fills in missing settings from the core. Removes operations that the core does not offer. */

@@ -46,8 +46,8 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, 
    */
   readonly keyless?: Quotewire.Keyless
   /**
-   * The OAuth issuer whose tokens are accepted; none by default. The agent endpoint accepts them besides keys, so that
-   * users can sign in from their agent programs. The operators' API accepts them besides operators' tokens. Set
+   * The OAuth issuer whose tokens are accepted; none by default. The agent endpoint accepts them in addition to keys,
+   * so that users can sign in from their agent programs. The operators' API accepts them besides operators' tokens. Set
    * `base_url`, or `public_url` of `embed`, because tokens are issued for that address.
    */
   readonly oauth?: OAuthOptions.OAuthOptions
@@ -59,8 +59,8 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, 
    */
   readonly console?: boolean | ConsoleFolder
   /**
-   * The rate limits of outside callers; by default those of `embed`, or else those of the API contract. Your own calls
-   * do not count.
+   * The rate limits of outside callers; by default the limits of `embed`, or otherwise the limits in the API contract.
+   * Your own calls do not count toward them.
    */
   readonly limits?: Limits
   /** How long running requests may take to finish when the service is closed, in milliseconds; 8,000 by default. */

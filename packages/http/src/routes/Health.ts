@@ -14,8 +14,8 @@ export interface CellReadiness {
  *
  * `/health/live` succeeds as long as the process responds. `/health/ready` evaluates `ready` and returns
  * `service_unavailable` unless it is true; if `ready` is a string, it becomes the message. The response's
- * `environments` are those that have carriers: if `live` is missing, live calls get no quotes. `cells` lists the
- * storage's cells, if it has any, and says whether each is usable.
+ * `environments` lists the environments that have carriers: if `live` is missing, live calls get no quotes. `cells`
+ * lists the storage's cells, if it has any, and says whether each is usable.
  */
 export const routes = <R>(
   ready: Effect.Effect<boolean | string, never, R>,

@@ -34,7 +34,7 @@ export const checkService = (value: unknown): Result.Result<null, ReadonlyArray<
     ? Result.succeed(null)
     : Result.fail([{ path: "service", message: "Must be the service that embed returns." }])
 
-/** The maximum number of requests that wait for a service to start. Further requests are refused. */
+/** The maximum number of requests that wait for a service to start. Requests beyond this number are refused. */
 export const maxWaiting = 1_000
 
 /**

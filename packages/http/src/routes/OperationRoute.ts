@@ -99,8 +99,8 @@ const ownHeaders = (
 }
 
 /**
- * Parses the body as a JSON object. An empty body counts as an object without fields, unless the operation requires a
- * field.
+ * Parses the body as a JSON object. An empty body is treated as an object without fields, unless the operation requires
+ * a field.
  */
 const bodyOf = (incoming: Incoming, isRequired: boolean): Effect.Effect<Fields, ApiError.ApiError> =>
   Effect.flatMap(incoming.read(Body.maxBytes), (bytes) => {
@@ -119,7 +119,7 @@ const asObject = (value: unknown): Result.Result<Fields, ApiError.ApiError> =>
 /**
  * Joins the parts of a request into one input.
  *
- * A field is accepted only where it belongs. Anywhere else it counts as unknown, even if the input has a field with
+ * A field is accepted only where it belongs. Anywhere else it is treated as unknown, even if the input has a field with
  * that name.
  */
 const assemble = (

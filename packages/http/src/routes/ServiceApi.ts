@@ -20,7 +20,7 @@ export interface Options {
   readonly mcp?: () => MessageRoute.MessageEndpoint<Services>
   /** The origins whose web pages may call the agent endpoint; none by default. */
   readonly mcp_origins?: MessageRoute.Origins
-  /** The issuer whose tokens the agent endpoint and the operators' API accept besides keys; none by default. */
+  /** The issuer whose tokens the agent endpoint and the operators' API accept in addition to keys; none by default. */
   readonly oauth?: OAuthSettings | null
   /** Whether the host serves the operators' API, below `/operator/v1`; false by default. */
   readonly operators?: boolean

@@ -31,7 +31,7 @@ const withoutTimeouts = { headersTimeout: 0, bodyTimeout: 0 } as const
 
 type DispatchHeaders = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 
-/** Whoever waits for a body. */
+/** A caller that is waiting for a body. */
 interface Reader {
   readonly maxBytes: number
   readonly resolve: (text: string | null) => void
@@ -107,7 +107,7 @@ class Receiving implements Dispatcher.DispatchHandler, TransportResponse {
     this.controller?.abort(discarded)
   }
 
-  /** Gives the reader what it waits for, if that is known. */
+  /** Gives the reader the body or the error, if one of them is known. */
   private continue(): void {
     const { bytes, chunks, reader, state } = this
     if (reader === null) return

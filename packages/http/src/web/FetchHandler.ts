@@ -13,7 +13,7 @@ export interface Settings extends Answering.Settings, Body.Limits {
   readonly base_path: string
   /** The path below which callers reach the host; by default the path below which the request arrived. */
   readonly public_path?: string
-  /** The proxies that are trusted to report a caller's address; null if there are none. */
+  /** The proxies that are trusted to report a caller's address; null if no proxies are trusted. */
   readonly proxies: RequestInfo.Proxies | null
   /** Returns a caller's address, which a Web request does not contain. By default all callers share one address. */
   readonly address?: (request: Request) => string | undefined

@@ -11,9 +11,9 @@ export interface Resolver {
 }
 
 /**
- * The result of a lookup: the addresses to dial, all of them allowed, or the reason why there are none. `refused`: the
- * policy refuses one of the addresses. `none`: the name has no addresses. `unavailable`: the name servers did not
- * respond.
+ * The result of a lookup: the addresses to dial, all of them allowed, or the reason why there are no addresses.
+ * `refused`: the policy refuses one of the addresses. `none`: the name has no addresses. `unavailable`: the name
+ * servers did not respond.
  */
 export type Resolution = ReadonlyArray<string> | "refused" | "none" | "unavailable"
 
@@ -111,7 +111,7 @@ const answerOf = async (query: () => Promise<ReadonlyArray<string>>): Promise<An
   }
 }
 
-/** Whether the name servers reported that no record exists. That counts as an answer. */
+/** Whether the name servers reported that no record exists. This is an answer, not a failure. */
 const isWithout = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === "ENOTFOUND" || error.code === "ENODATA")
 

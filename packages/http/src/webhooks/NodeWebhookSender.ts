@@ -120,7 +120,7 @@ const makeConnections = (settings: Settings, policy: WebhookAddress.Policy) =>
     (connections) => Effect.sync(() => connections.close())
   )
 
-/** The maximum number of bytes that are read of a response body. The connection is closed after that. */
+/** The maximum number of bytes to read from a response body. After that, the connection is closed. */
 const maxBodyBytes = 16 * 1_024
 /** The maximum number of interim responses, such as 103, before the final one. */
 const maxInterim = 16

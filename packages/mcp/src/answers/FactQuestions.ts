@@ -5,7 +5,7 @@ import { Predicate } from "effect"
 export interface FactQuestions {
   /** The questions that always need an answer. Alternative facts form one question. */
   readonly always: ReadonlyArray<string>
-  /** Further questions, each with the condition that makes it necessary. */
+  /** Additional questions, each with the condition that makes it necessary. */
   readonly sometimes: ReadonlyArray<string>
 }
 

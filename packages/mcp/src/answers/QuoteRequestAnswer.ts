@@ -44,7 +44,7 @@ export const present = Answer.make((whole: Resource.QuoteRequestWithQuotes, { in
     ...(shows_views && {
       card: {
         ...CardExtras.of(quote_request.environment, lines.get(quote_request.line)),
-        // The card gets all quotes, because a person compares even those that the model has already read.
+        // The card gets all quotes, because a person compares even the quotes that the model has already read.
         ...(changes !== null && { quote_request, quotes: quotes.map(QuoteAnswer.shown) })
       }
     })

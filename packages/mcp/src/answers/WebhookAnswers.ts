@@ -23,7 +23,7 @@ interface DeliveryLog {
   readonly next_cursor: string | null
 }
 
-/** A page of the delivery log. The summary counts the deliveries by status and names those that failed. */
+/** A page of the delivery log. The summary counts the deliveries by status and names the failed deliveries. */
 export const deliveries = Answer.summarized((log: DeliveryLog) => {
   const statuses = Map.groupBy(log.deliveries, ({ status }) => status)
   const counts = Array.from(statuses, ([status, group]) => `${group.length} ${status}`).join(", ")

@@ -16,7 +16,7 @@ export const count = (number: number, noun: string, plural = `${noun}s`): string
 /** Formats a code as words: `policy_fee` becomes "policy fee". */
 export const words = (code: string): string => code.replaceAll("_", " ")
 
-/** Formats an amount in dollars. Cents are omitted if there are none. */
+/** Formats an amount in dollars. Omits the cents of a whole amount. */
 export const dollars = ({ amount_minor }: { readonly amount_minor: number }): string =>
   amount_minor % 100 === 0 ? Dollars.formatWhole(amount_minor) : Dollars.format(amount_minor)
 

@@ -8,7 +8,7 @@ import * as OperationTool from "./OperationTool.ts"
 const checked = Argument.checker("Tools.of", Schema.Struct({ operations: Schema.Array(Argument.AnyObject) }))
 
 /**
- * The tools of a host: those in the catalogue whose operations the host offers.
+ * The tools of a host: the tools in the catalogue whose operations the host offers.
  *
  * If a host does not offer an operation, such as feedback, it does not offer its tool either.
  */

@@ -4,7 +4,7 @@ import type { Fields, Response } from "../protocol/JsonRpc.ts"
 
 /** The connected client program, on a transport that lets this service send it messages at any time. */
 export interface Peer {
-  /** Shows the person a form. If too many forms are open, the form immediately counts as closed. */
+  /** Shows the person a form. If too many forms are open, the form is immediately treated as closed. */
   readonly ask: (form: Form.Form | Fields) => Effect.Effect<Form.Answer>
   /** Sends a notification to the client program. */
   readonly notify: (method: string, params: object) => Effect.Effect<void>
@@ -17,7 +17,7 @@ export interface Peer {
 export interface Connected extends Peer {
   /** Handles the response to a request from this service. Ignores any other response. */
   readonly take: (response: Response) => void
-  /** Closes all open forms. Forms that are shown later count as closed. */
+  /** Closes all open forms. Forms that are shown later are treated as closed. */
   readonly disconnect: Effect.Effect<void>
 }
 

@@ -29,7 +29,8 @@ const readState = Schema.decodeUnknownOption(State)
 export interface StartedQuestions {
   readonly input: Fields
   /**
-   * The person's answer about the disclosure. Absent if the caller has a key, because then a consent receipt counts.
+   * The person's answer about the disclosure. Absent if the caller has a key, because a consent receipt is sent
+   * instead.
    */
   readonly person?: Pipeline.PersonsAnswer
   readonly round: number
@@ -41,7 +42,7 @@ export interface StartedQuestions {
 /**
  * Begins a round: adds the answers that the person gave in forms to the input.
  *
- * If the caller has no key, an agreement in the arguments is ignored. Only the person's own answer counts.
+ * If the caller has no key, an agreement in the arguments is ignored. Only the person's own answer matters.
  */
 export const begin = (
   input: Fields,

@@ -49,8 +49,8 @@ export const askOver =
  * any other response without storing it.
  *
  * The first answer to a form does not count toward the rate limit: the waiting call has already counted, and a person's
- * answer must not be lost to a rate limit. Every further answer runs `charge`, because a client can send the same ID
- * any number of times.
+ * answer must not be lost to a rate limit. Every later answer runs `charge`, because a client can send the same ID any
+ * number of times.
  */
 export const takeAnswer = Effect.fnUntraced(function* <R, R2>(
   { crypto, mailboxes }: FormServices<R>,

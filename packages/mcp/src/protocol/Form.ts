@@ -55,13 +55,13 @@ export type Answer =
 /** How long a person has to answer, in milliseconds. */
 export const answerMs = 10 * 60_000
 
-/** Shows the person a form and waits for the answer. An unanswered form counts as closed. */
+/** Shows the person a form and waits for the answer. An unanswered form is treated as closed. */
 export type Ask<out R = never> = (form: Form) => Effect.Effect<Answer, never, R>
 
 /** The answer to a form that was closed. */
 export const closed: Answer = { action: "cancel" }
 
-/** Shows no forms. Every form counts as closed. */
+/** Shows no forms. Every form is treated as closed. */
 export const askNobody: Ask = () => Effect.succeed(closed)
 
 const ElicitResult = Schema.Struct({
@@ -71,8 +71,8 @@ const ElicitResult = Schema.Struct({
 const decode = Schema.decodeUnknownOption(ElicitResult)
 
 /**
- * Reads a client program's answer to a form. Anything that is not a valid answer counts as a closed form. Fields that
- * contain a list or an object are dropped, because no form asks for them, and they can be nested too deeply to be
+ * Reads a client program's answer to a form. Anything that is not a valid answer is treated as a closed form. Fields
+ * that contain a list or an object are dropped: no form asks for them, and they can be nested too deeply to be
  * serialized again.
  */
 export const readAnswer = (result: unknown): Answer =>
@@ -89,7 +89,7 @@ export const readAnswer = (result: unknown): Answer =>
 export interface Round {
   /** The state of the answered question; null in the first round. */
   readonly state: unknown
-  /** The answer to that question; null in the first round. */
+  /** The person's answer to the question; null in the first round. */
   readonly answer: Answer | null
 }
 

@@ -12,7 +12,7 @@ export const modern = ["2026-07-28"] as const
 /** The MCP revisions with an `initialize` handshake, newest first. The SSE transport of 2024-11-05 is not supported. */
 export const legacy = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const
 
-/** The revision that is assumed if a message names none. */
+/** The revision that is assumed if a message names no revision. */
 const assumedRevision = "2025-03-26"
 
 /**

@@ -46,7 +46,7 @@ export const read = (text: string): SessionToken | null => {
 }
 
 /**
- * The maximum length of a session ID, in characters. Longer IDs are rejected unread. `write` creates shorter ones: each
+ * The maximum length of a session ID, in characters. Longer IDs are rejected unread. `write` creates shorter IDs: each
  * holds two strings of at most 200 characters, encoded and signed.
  */
 const longest = 4_096

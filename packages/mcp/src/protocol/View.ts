@@ -3,7 +3,7 @@ import { Predicate } from "effect"
 /** The name of the MCP extension for pages beside results (MCP Apps, 2026-01-26). Both sides declare it. */
 export const extension = "io.modelcontextprotocol/ui"
 
-/** The media type of these pages. */
+/** The media type of pages beside results. */
 const mimeType = "text/html;profile=mcp-app"
 
 /** A page that a client program shows beside a tool's results. The client passes the results to the page. */

@@ -26,8 +26,8 @@ export const readHost = (text: string): Option.Option<string> =>
   Option.filter(Result.getSuccess(HttpAddress.readBase(text)), (address) => !address.endsWith(Protocol.path))
 
 /**
- * How long a host may send nothing before it counts as unreachable, in milliseconds. Even the longest sandbox advance
- * takes less.
+ * How long a host may send nothing before it is considered unreachable, in milliseconds. Even the longest sandbox
+ * advance takes less.
  */
 const silenceMs = 120_000
 
@@ -131,8 +131,9 @@ const tooMany = () =>
   new Unusable({ message: "The host sent too many requests, or a request that cannot be answered." })
 
 /**
- * Reads events until one of them responds to the message, and returns that event's text; null if none does. Meanwhile,
- * shows forms to the person, sends the person's answers with `reply`, and forwards notifications to the client program.
+ * Reads events until one of them responds to the message, and returns that event's text; null if no event does. While
+ * it reads, shows forms to the person, sends the person's answers with `reply`, and forwards notifications to the
+ * client program.
  */
 const answerIn = Effect.fnUntraced(function* <E, E2, R>(
   stream: Stream.Stream<Uint8Array, E>,
@@ -199,7 +200,7 @@ const answerTo = (id: JsonRpc.Id, text: string, json: unknown): string | null =>
 }
 
 /**
- * The fields of an error envelope that the bridge reads. It passes all other fields on unchanged, including those of
+ * The fields of an error envelope that the bridge reads. It passes all other fields on unchanged, including fields of
  * newer hosts.
  */
 const Envelope = Schema.Struct({

@@ -42,14 +42,14 @@ export interface Reply {
   readonly events?: (send: (text: string) => void) => Effect.Effect<void>
 }
 
-/** Settings of an endpoint besides those of its server. */
+/** Settings of an endpoint besides its server's settings. */
 export interface Settings<R> extends Server.Settings<R> {
   /** Signs a session ID, so that every host can verify it. */
   readonly sign: (text: string) => Effect.Effect<string, never, R>
   readonly isSigned: (text: string, signature: string) => Effect.Effect<boolean, never, R>
   /**
    * Passes the answers to forms to the host that waits for them. Without mailboxes, only clients of MCP 2026-07-28 are
-   * shown forms, because other clients answer a form with a separate request, which may reach a different host.
+   * shown forms. Other clients answer a form with a separate request, which may reach a different host.
    */
   readonly mailboxes?: StreamedForm.Mailboxes<R>
 }
@@ -275,8 +275,8 @@ const streamed = <R>(
   })
 
 /**
- * Creates the function that handles the messages of a batch concurrently. Each message counts as a separate request,
- * including in the request log.
+ * Creates the function that handles the messages of a batch concurrently. Each message is treated as a separate
+ * request, including in the request log.
  */
 const makeAnswerBatch = <R>(
   answer: (head: Head, message: JsonRpc.Message) => Effect.Effect<Reply, ApiError.ApiError, R>

@@ -17,14 +17,15 @@ export type ServerAnswer =
  */
 export const make = (info: object) => {
   /**
-   * The end of an encoded result: its last members and the closing brace. `meta` contains further members of `_meta`.
+   * The end of an encoded result: its last members and the closing brace. `meta` contains additional members of
+   * `_meta`.
    */
   const endOf = (era: Protocol.Era, meta: object): string => {
     const end =
       era === "modern" ? { resultType: "complete", _meta: { [Protocol.serverKey]: info, ...meta } } : { _meta: meta }
     return `,${JSON.stringify(end).slice(1)}`
   }
-  /** The end of results without further `_meta`, by era. */
+  /** The end of results without additional `_meta`, by era. */
   const ends: Readonly<Record<Protocol.Era, string>> = { modern: endOf("modern", {}), legacy: "}" }
   const complete = ({ text }: Json.Json<object>, era: Protocol.Era): ServerAnswer => ({
     _tag: "result",

@@ -85,7 +85,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
     if (method === "notifications/cancelled")
       return yield* Effect.as(FiberMap.remove(running, keyOf(params.requestId)), null)
     if (method === "initialize") revision = Protocol.negotiate(params.protocolVersion)
-    // Notifications also run in their own fibers, so that one that hangs does not block the next lines.
+    // Notifications also run in their own fibers, so that a hanging one does not block the next lines.
     const key = id === null ? `notification ${++unnamed}` : keyOf(id)
     if (id !== null && (yield* FiberMap.has(running, key))) {
       return yield* Effect.as(reply(JsonRpc.failure({ id, error: inUse })), null)

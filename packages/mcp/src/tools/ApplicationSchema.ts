@@ -48,7 +48,7 @@ const mostNumbers = 8
  */
 const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { items, type } = schema
-  // Omits the description of a nullable fact. It explains what null means, but in arguments null counts as omitted.
+  // Omits the description of a nullable fact. It explains what null means, but in arguments null is treated as omitted.
   const description = Array.isArray(schema.enum) && schema.enum.includes(null) ? undefined : schema.description
   const { description: allowed, ...values } = valuesOf(schema.enum)
   const notes = [description, allowed, alternativesOf(schema)].filter(Predicate.isString).join("; ")
@@ -66,7 +66,7 @@ const short = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
 
 /**
  * The allowed values. They become a list if all are strings, otherwise part of the description, because some models
- * accept only lists of strings. Null is left out, because it counts as omitted.
+ * accept only lists of strings. Null is left out, because it is treated as omitted.
  */
 const valuesOf = (values: unknown): JsonSchema.JsonSchema => {
   if (!Array.isArray(values)) return {}

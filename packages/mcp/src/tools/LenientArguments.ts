@@ -11,7 +11,7 @@ const maxText = 64 * 1024
 /**
  * Normalizes arguments that client programs send in nonstandard forms.
  *
- * - A `null` counts as omitted, for a known argument and for a member of an argument that is an object.
+ * - A `null` is treated as omitted, for a known argument and for a member of an argument that is an object.
  * - An object may be sent as JSON text.
  * - A whole number may be sent as text.
  *

@@ -16,10 +16,10 @@ export interface RenamedArgument {
   readonly until: number
 }
 
-/** All renamed arguments. There are none so far. */
+/** All renamed arguments; currently none. */
 export const renamedArguments: ReadonlyArray<RenamedArgument> = []
 
-/** Renames arguments with old names. Returns those whose old name is no longer accepted. */
+/** Renames arguments with old names. Returns the arguments whose old name is no longer accepted. */
 export const rename = (
   renamed: ReadonlyArray<RenamedArgument>,
   args: Fields,

@@ -84,7 +84,7 @@ export interface ToolCall {
   readonly is_paid?: boolean
 }
 
-/** One part of a result's `content`, such as a text. */
+/** One part of a result's `content`, such as text. */
 export interface Content {
   readonly type: string
   readonly [key: string]: unknown

@@ -28,7 +28,7 @@ export interface SplitArguments {
 /**
  * Splits arguments into the operation's input and the values that are headers over HTTP.
  *
- * Changes the arguments in place; the remaining ones are the input.
+ * Changes the arguments in place; the remaining arguments are the input.
  */
 export const split = (mapping: ArgumentMapping, args: Arguments): SplitArguments => {
   const { read_handle, request_key } = args

@@ -64,7 +64,7 @@ export const make = ({ isRecorded, ready, still, storage }: Advanced): Advances 
       const step = Math.min(remaining, Math.max(1, dueIn), longestStep)
       const passedBefore = still.passed()
       await advanceTime(client, step)
-      // Before `pass` ends the carriers' timeouts, lets carriers that were asked answer, and lets waiting code see what
+      // Before `pass` ends the carriers' timeouts, let carriers that were asked answer, and let waiting code see what
       // has happened.
       await settled()
       await turn()
@@ -106,9 +106,7 @@ const passPauses = (isIdle: () => boolean, { pass }: StillClock.StillClock): (()
   return () => clearInterval(timer)
 }
 
-/**
- * How much time passes at once, in milliseconds. No pause of an advance is longer.
- */
+/** How much time passes in one step, in milliseconds. No pause of an advance is longer. */
 const passPausesMs = 1_000
 
 /**

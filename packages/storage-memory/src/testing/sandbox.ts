@@ -248,7 +248,7 @@ const optionsOf = <OwnLine extends AnyLine>(
     // Replaces the clock that the storage may provide.
     storage: Layer.merge(storage.layer, Layer.succeed(Clock.Clock, still.clock)),
     seal_keys: [sealKey],
-    // Without limits, because a rate limit recovers only when the clock moves, and it stands still.
+    // Without limits, because a rate limit recovers only when the clock moves, and this clock stands still.
     limits: Allowance.noLimits,
     webhooks: withoutWaiting(Receiver.layer(inboxes.receivers), still.clock)
   }

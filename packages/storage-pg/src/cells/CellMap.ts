@@ -29,8 +29,8 @@ export interface NamedRecords {
 }
 
 /**
- * Explains why the settings name the wrong cell first; null if they name the right one, or if that cell was not added
- * yet.
+ * Explains why the settings name the wrong cell first; null if they name the right one, or if that cell has not been
+ * added yet.
  */
 export const refusalOfFirst = ({ name, found }: NamedRecords): string | null => {
   const mark = found?.mark ?? null
@@ -62,7 +62,7 @@ export const refusalOf = ({ name, found }: NamedRecords, firstCell: NamedRecords
   return `The databases of the cells ${firstCell.name} and ${name} belong to different installations: check their addresses.`
 }
 
-/** Lists the added cells that are missing from the settings; null if none is missing. */
+/** Lists the added cells that are missing from the settings; null if no cell is missing. */
 const lacking = (cells: ReadonlyArray<NamedRecords>, firstCell: NamedRecords): string | null => {
   const missingNames = (firstCell.found?.listed ?? []).filter((name) => !cells.some((cell) => cell.name === name))
   return missingNames.length === 0
@@ -94,8 +94,8 @@ const readFound = Effect.fnUntraced(function* (run: RunStatement): Effect.fn.Ret
 const nothing: CellRecords = { mark: null, listed: [] }
 
 /**
- * Asks a cell's database at its current place. A move may take the tables away in the meantime, so if they are missing,
- * asks again.
+ * Asks a cell's database at its current location. A move may take the tables away in the meantime, so if they are
+ * missing, asks again.
  */
 export const ask = ({
   name,

@@ -47,7 +47,7 @@ export interface CellState {
 /** How long to pause before the first retry of a cell that is ready but refuses a call, in milliseconds. */
 export const firstRetryPauseMs = 1_000
 
-/** The state of a cell that was not opened yet. */
+/** The state of a cell that has not been opened yet. */
 export const initial = (name: string): CellState => ({
   name,
   storage: null,
@@ -69,8 +69,8 @@ export class WrongCell extends Error {
 }
 
 /**
- * Opens a cell in the current scope. Checks that it is the named cell and belongs to the same map as `first`; for the
- * first cell itself, `first` is null. A failure leaves nothing open.
+ * Opens a cell in the current scope. Checks that it is the named cell and belongs to the same map as `firstCell`; for
+ * the first cell itself, `firstCell` is null. A failure leaves nothing open.
  */
 export const openChecked = <E>(
   { name, open }: CellSource<E>,

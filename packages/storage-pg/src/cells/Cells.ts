@@ -14,7 +14,7 @@ type Port = Storage.Storage["Service"]
  * The first cell also stores the organizations, the keys and the list of which cell each workspace is in, so nothing
  * works without it. If another cell is unavailable, only calls for its workspaces fail. `workspaces` needs all cells.
  *
- * Jobs are claimed only from the cells in `work_cells`; by default, from all cells.
+ * Jobs are claimed only from the cells in `workCells`; by default, from all cells.
  */
 export const make = <E>(
   sources: readonly [CellSource<E>, ...Array<CellSource<E>>],

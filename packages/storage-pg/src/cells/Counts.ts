@@ -4,7 +4,7 @@ import type { CellState } from "./CellState.ts"
 
 type Port = Storage.Storage["Service"]
 
-/** The first cell, and a function that finds the others. */
+/** The first cell, and a function that finds the other cells. */
 export interface Options {
   /** The first cell. */
   readonly home: Port

@@ -49,7 +49,7 @@ export interface WorkOptions {
   readonly work_cells?: ReadonlyArray<string>
 }
 
-/** The first of these names that is not a cell's; undefined if all are cells. */
+/** The first of these names that is not the name of a cell; undefined if each name belongs to a cell. */
 export const unknownCell = (
   cells: ReadonlyArray<Pick<CellOptions, "name">>,
   names: ReadonlyArray<string>
@@ -66,7 +66,7 @@ const unlessRefused = <A, R>(
 
 /**
  * Lets each cell that shares its server with another cell write with one statement at a time, unless its settings say
- * otherwise. With two, the cells' statements would have fewer changes each, and cost the server a fifth more.
+ * otherwise. With two, each statement would contain fewer changes, and the server would use a fifth more time.
  */
 const withWriters = ([first, ...others]: AllCells): AllCells => {
   const placeOf = ({ url }: CellOptions) => targetOf(url)?.place ?? null
@@ -121,7 +121,7 @@ export const layer = (cells: AllCells, options: WorkOptions = {}): Layer.Layer<S
     Effect.map(openAll(cells, options), ({ storage }) => storage)
   )
 
-/** Like `layer`, and also provides the clock of the first cell's database in place of the host's. */
+/** Like `layer`, and also provides the clock of the first cell's database instead of the host's clock. */
 export const layerWithClock = (
   cells: AllCells,
   options: WorkOptions = {}
@@ -143,7 +143,7 @@ export interface CellMigration {
   readonly refusal: DatabaseRefused | null
 }
 
-/** Asks the cells one after the other. Asks none if the settings do not match the databases. */
+/** Asks the cells one after the other. Asks no cell if the settings do not match the databases. */
 const inEach = <A>(
   cells: AllCells,
   ask: (cell: CellOptions) => Effect.Effect<A, DatabaseRefused>
@@ -197,8 +197,8 @@ export interface CellReport {
   /** The cell's share of new workspaces, relative to the other cells' shares; null if the cell was not added. */
   readonly room: number | null
   /**
-   * How many workspaces are assigned to the cell. A workspace that is older than the cells counts only after the next
-   * write to it.
+   * How many workspaces are assigned to the cell. A workspace that is older than the cells is counted only after the
+   * next write to it.
    */
   readonly workspaces: number
   /** Why the cell cannot be used; null if it can. */
@@ -289,8 +289,8 @@ export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>
 
 /**
  * Adds a cell from the settings: migrates its schema, marks it, and adds it to the list. From then on the cell takes a
- * share of the new workspaces in proportion to `room`; with 0 it takes none. If the cell was already added, only its
- * room changes. Returns the names of the migrations that ran. If a call stops partway, it can be repeated.
+ * share of the new workspaces in proportion to `room`; with 0 it takes no workspaces. If the cell was already added,
+ * only its room changes. Returns the names of the migrations that ran. If a call stops partway, it can be repeated.
  *
  * Before that, restart every host with settings that include the new cell. A host without these settings cannot serve
  * the cell's workspaces.

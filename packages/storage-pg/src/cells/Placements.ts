@@ -8,7 +8,7 @@ const maxKnown = 100_000
 
 /** Finds and creates placements. Cells are identified by their names. */
 export interface Placements {
-  /** Finds a workspace's cell; null if it is in no cell because nothing was written to it yet. */
+  /** Finds a workspace's cell; null if it is in no cell because nothing has been written to it yet. */
   readonly find: (workspace_id: Ids.WorkspaceId) => Effect.Effect<string | null, Storage.StorageUnavailable>
   /** Returns a workspace's cell. Assigns a cell to a new workspace. */
   readonly place: (workspace_id: Ids.WorkspaceId) => Effect.Effect<string, Storage.StorageUnavailable>

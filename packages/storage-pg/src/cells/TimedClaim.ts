@@ -12,7 +12,7 @@ type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 /**
  * Creates a claim with a timeout for a cell, so that a cell that does not respond does not delay the others.
  *
- * A claim that times out continues in the background. The next claim returns the jobs that the late one leased, so a
+ * A claim that times out continues in the background. The next claim returns the jobs that the late claim leased, so a
  * slow cell's jobs still run. If no claim follows within half of the lease time, those jobs are released.
  */
 export const make = (
@@ -62,7 +62,7 @@ export const make = (
       const jobs = late.slice(0, query.limit)
       putBack(late.slice(query.limit))
       late = []
-      // These jobs were leased some time ago. Others may be due by now, so the cell must be asked again.
+      // These jobs were leased some time ago. Other jobs may be due by now, so the cell must be asked again.
       cell.isHinted = true
       return Effect.succeed<Storage.JobClaim>({ jobs, next_due_at: query.now, busy: false })
     })

@@ -11,9 +11,9 @@ const maxBatchBytes = 4_000_000
 const maxWaiting = 5_000
 
 /**
- * The keys that a change locks, so that no two changes in a statement write the same record, finish the same job or
- * move the same clock, and none expects what an earlier one writes. The result is then the same as storing them one
- * after another.
+ * The keys that a change locks. Therefore no two changes in a statement write the same record, finish the same job or
+ * move the same clock. Nor does a change expect what an earlier one writes. The result is then the same as storing them
+ * one after another.
  */
 const locksOf = ({ workspace_id, writes, finishes, clock_offset_ms, expects }: Change.Change): Batcher.Locks => ({
   exclusive: [

@@ -29,7 +29,7 @@ export const changeColumns = {
   /** The times before which no ordered job may be due, except the jobs that the change finishes. */
   none_due: { ...ofChange, before: Columns.int8(Schema.Int) },
   finishes: { ...ofChange, number: leaseColumns.number, lease: leaseColumns.lease },
-  /** Which changes expect which of the expected records. */
+  /** Maps each change to the records that it expects. */
   expects: { change: place, record: place },
   /** The expected records without duplicates, because most changes expect the same records. */
   expected: { workspace: place, kind: recordColumns.kind, id: recordColumns.id, version: recordColumns.version },

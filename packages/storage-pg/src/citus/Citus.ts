@@ -25,8 +25,8 @@ const halfDistributed = new DatabaseRefused({
 })
 
 /**
- * Like `engineOf`, but fails if function calls do not run on the server that has the tables, because some statements in
- * the functions would fail on any other server.
+ * Like `engineOf`, but fails if function calls do not run on the server that has the tables: some statements in the
+ * functions would fail on any other server.
  */
 export const usableEngine = Effect.fnUntraced(function* (
   run: RunStatement

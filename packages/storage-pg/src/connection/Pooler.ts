@@ -26,7 +26,7 @@ const Backend = Schema.Struct({
 const readBackend = someRowsReader(Backend)
 const backend = query("backend")
 
-/** How many times two connections are asked, alternating, which server process they use. */
+/** How many times each of two connections is asked which server process it uses. The connections take turns. */
 const turns = 3
 
 const refused = (message: string) => new DatabaseRefused({ reason: "pooler", message })

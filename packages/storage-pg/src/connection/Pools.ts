@@ -56,7 +56,7 @@ export interface DatabaseOptions {
   readonly connect_seconds?: number
 }
 
-/** Connections to a database at one place. */
+/** Connections to a database at one location. */
 export interface Pools {
   /** The schema that contains the tables. Statements are written for `quotewire` and rewritten for this schema. */
   readonly schema: string

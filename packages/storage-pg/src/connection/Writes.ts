@@ -25,7 +25,7 @@ interface NamedStatement {
 export interface Naming {
   /** Names a statement before it is sent on a connection. */
   readonly named: (connection: PgConnection.PgConnection, sql: string) => Effect.Effect<NamedStatement, SqlError>
-  /** The query that returns those of the names $1 whose statements the server is running. */
+  /** The query that returns the names in $1 of the statements that the server is running. */
   readonly active: string
 }
 
@@ -141,7 +141,10 @@ export const make = Effect.fnUntraced(function* (
     })
 })
 
-/** Asks the server about overdue statements until there are none, and abandons those that it is no longer running. */
+/**
+ * Asks the server about overdue statements until no statement is overdue. Abandons statements that the server is no
+ * longer running.
+ */
 const watchOverdue = (
   overdue: ReadonlyMap<SendingFiber, SentStatement>,
   ask: (names: string) => ReturnType<SendStatement>,

@@ -13,14 +13,14 @@ import * as DatabaseSchema from "../migrations/Schema.ts"
 
 type RunStatement = (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
 
-/** Runs an action for the current place of a database, with the settings for connecting to it. */
+/** Runs an action for the current location of a database, with the settings for connecting to it. */
 export type AtPlace<E> = (connection: PgConnection.Config) => Effect.Effect<void, E, Scope.Scope>
 
 /**
  * Runs statements in one database. Each statement returns, or fails with `StorageUnavailable`, within a time limit.
  *
  * If the database moves to another server, statements fail over. A statement that does not find its tables has not run,
- * so it is retried at the new place.
+ * so it is retried at the new location.
  */
 export interface Database {
   /** The schema that contains the tables. Statements are written for `quotewire` and rewritten for this schema. */
@@ -33,7 +33,7 @@ export interface Database {
   readonly write: RunStatement
 }
 
-/** A database that can move, with a hook for actions that must run at its current place. */
+/** A database that can move, with a hook for actions that must run at its current location. */
 export interface PlacedDatabase extends Database {
   /** Runs an action now, and again after each move of the database. The action's scope closes at the next move. */
   readonly atEachPlace: <E>(use: AtPlace<E>) => Effect.Effect<void, E>
@@ -41,15 +41,15 @@ export interface PlacedDatabase extends Database {
 
 /** How to find a database, and which engine manages its schema. */
 export interface Site {
-  /** Finds the address of the database's current place. */
+  /** Finds the address of the database's current location. */
   readonly find: Effect.Effect<Redacted.Redacted<string>, DatabaseRefused>
-  /** Determines the engine of the schema there. Fails if this program cannot use the schema. */
+  /** Determines the engine of the schema at the current location. Fails if this program cannot use the schema. */
   readonly engineOf: (run: SessionRun) => Effect.Effect<Engine, SqlError | DatabaseRefused>
-  /** Whether the database may be at a different place if its last known place does not respond. */
+  /** Whether the database may be at a different location if its last known location does not respond. */
   readonly can_move: boolean
 }
 
-/** The pools at the database's current place. */
+/** The pools at the database's current location. */
 interface CurrentEndpoint {
   readonly url: Redacted.Redacted<string>
   readonly engine: Engine
@@ -62,19 +62,19 @@ interface CurrentEndpoint {
 const maxRetries = 3
 /** The pause before retrying an action of `atEachPlace`, in milliseconds. */
 const retryUseMs = 1_000
-/** The shortest time between two searches for a database whose place does not respond, in milliseconds. */
+/** The shortest time between two searches for a database whose location does not respond, in milliseconds. */
 const suspectEveryMs = 1_000
 
-/** The current place of a database, and what to do if the database may have moved. */
+/** The current location of a database, and what to do if the database may have moved. */
 interface Following extends Pick<PlacedDatabase, "atEachPlace"> {
   readonly current: () => CurrentEndpoint
   /** Searches for the database, unless it was already found again after these pools were used. */
   readonly follow: (used: CurrentEndpoint) => Effect.Effect<void, Storage.StorageUnavailable>
-  /** Searches for the database at its other place, because it may have moved if its place does not respond. */
+  /** Searches for the database at its other location, because it may have moved if its location does not respond. */
   readonly suspectMove: () => void
 }
 
-/** Opens connection pools at a database's current place, and new ones after each move. */
+/** Opens connection pools at a database's current location, and new ones after each move. */
 const followSite = Effect.fnUntraced(function* (
   options: Pools.DatabaseOptions,
   { can_move, engineOf, find }: Site
@@ -107,7 +107,7 @@ const followSite = Effect.fnUntraced(function* (
     const previous = current
     current = yield* openAt(url)
     yield* Effect.logInfo("The database has moved; switched to the new database")
-    // Delays closing the old pools, so that reads that are still running there can finish.
+    // Delays closing the old pools, so that reads that are still running on them can finish.
     run(Effect.delay(Scope.close(previous.scope, Exit.void), previous.pools.call_ms))
     const here = current
     const again = { schedule: Schedule.spaced(retryUseMs), while: () => here === current }
@@ -152,7 +152,7 @@ const logRefusals = <A, E>(search: Effect.Effect<A, DatabaseRefused | E>): Effec
   )
 }
 
-/** Opens a database at its current place. */
+/** Opens a database at its current location. */
 export const make = Effect.fnUntraced(function* (
   options: Pools.DatabaseOptions,
   site: Site

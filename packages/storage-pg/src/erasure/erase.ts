@@ -150,7 +150,7 @@ const eraseWorkspace = Effect.fnUntraced(function* (
   return erased
 })
 
-/** Runs an erasure. One that may be large runs in batches. */
+/** Runs an erasure, in batches if it may be large. */
 export const erase = (
   database: Database,
   erasure: Storage.Erasure

@@ -7,7 +7,7 @@ import { DatabaseRefused } from "../connection/DatabaseRefused.ts"
 import { attempt } from "./FolderRefused.ts"
 
 /*
- * The lock of a folder. It consists of the files `lock.1`, `lock.2` and so on. Only the last file counts, and it names
+ * The lock of a folder. It consists of the files `lock.1`, `lock.2` and so on. Only the last file matters, and it names
  * its owner.
  *
  * Nobody removes the last file. A process that finds that its owner has ended creates the next file, and only one
@@ -83,7 +83,7 @@ const mayRun = (owner: Owner): boolean => {
 
 const numbered = /^lock\.([1-9]\d{0,8})$/
 
-/** The number of the last lock file; 0 if there is none. */
+/** The number of the last lock file; 0 if there is no lock file. */
 const lastIn = (folder: string): number =>
   Math.max(0, ...readdirSync(folder).map((name) => Number(numbered.exec(name)?.[1] ?? 0)))
 
@@ -120,7 +120,7 @@ const take = (folder: string, temporary: string): number | DatabaseRefused | nul
   if (owner !== null && mayRun(owner)) return inUse(folder, last, owner)
   const number = last + 1
   if (!hasCreated(fileOf(folder, number), temporary)) return null
-  // Since the search, other processes may have taken and released this number and the next one.
+  // Other processes may have taken and released this lock number and the next one since the search.
   if (lastIn(folder) !== number) {
     rmSync(fileOf(folder, number), { force: true })
     return null

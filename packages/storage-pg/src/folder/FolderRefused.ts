@@ -15,7 +15,7 @@ const meanings: ReadonlyArray<readonly [ReadonlyArray<unknown>, (folder: string)
   [["ENOTDIR", "EEXIST", 54, 20], isFile]
 ]
 
-/** Explanations for the same errors as PostgreSQL reports them. */
+/** Explanations for file system errors as PostgreSQL reports them. */
 const reports: ReadonlyArray<readonly [RegExp, (folder: string) => string]> = [
   [/No space left on device|Disk quota exceeded/i, isFull],
   [/Permission denied|Read-only file system/i, isReadOnly]

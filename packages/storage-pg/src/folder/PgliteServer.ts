@@ -68,8 +68,8 @@ export interface PgliteServer extends Pglite {
 }
 
 /**
- * Opens the database in `path`, a folder inside `folder`, until the scope closes. Creates an empty database if there is
- * none.
+ * Opens the database in `path`, a folder inside `folder`, until the scope closes. Creates an empty database if no
+ * database exists.
  */
 export const open = (folder: string, path: string): Effect.Effect<PgliteServer, DatabaseRefused, Scope.Scope> =>
   Effect.gen(function* () {

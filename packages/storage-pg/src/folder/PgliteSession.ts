@@ -79,7 +79,7 @@ const sessionLost = new SqlError({
   reason: new ConnectionError({ cause: undefined, message: "PGlite has not responded", operation: "execute" })
 })
 
-/** Reads fields of responses that have no rows, so there are none. */
+/** A field reader for responses that have no rows. */
 const noFields: PgProtocol.FieldReader<unknown> = () => null
 
 /** What PGlite returned for messages. */

@@ -6,7 +6,7 @@ import * as Columns from "../rows/Columns.ts"
 
 /** The shortest time between two announcements by a host, in milliseconds. */
 const everyMs = 50
-/** How long to wait before sending hints again that could not be sent, in milliseconds. */
+/** How long to wait before retrying hints that could not be sent, in milliseconds. */
 const againMs = 1_000
 /** How long a host that is stopping waits for its last hints to be sent, in milliseconds. */
 const leaveMs = 1_000

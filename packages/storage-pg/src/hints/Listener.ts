@@ -9,7 +9,7 @@ import { parseAnnouncement } from "./Announcer.ts"
 
 const reconnectMs = 1_000
 /**
- * How often a connection asks when the next jobs of its schemas are due, in milliseconds. This question (a "beat") also
+ * How often a connection asks when the next jobs of its schemas are due, in milliseconds. This query (a "beat") also
  * checks that the server responds. If a hint is lost, or the server was replaced without closing the connection, a job
  * is delayed by at most this long.
  */
@@ -17,8 +17,8 @@ const beatEveryMs = 5_000
 /** How long the server may take to respond to a beat before hints are assumed to be lost, in milliseconds. */
 const doubtAfterMs = 1_000
 /**
- * How many schemas one statement asks about, so that the response comes in time even if the connection has no plans
- * yet.
+ * How many schemas one statement asks about, so that the response arrives in time even if the connection has no cached
+ * plans.
  */
 const maxAsked = 16
 /** How long connecting, or the response to a beat, may take, in milliseconds. */
@@ -34,7 +34,7 @@ export interface Subscriber {
   readonly notify: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
   /** Called when announcements begin to arrive (true), and when they may be lost (false). */
   readonly listens: (isListening: boolean) => void
-  /** Whether the storage claims jobs from all workspaces. Otherwise, the connection does not ask when they are due. */
+  /** Whether the storage claims jobs from all workspaces. Otherwise, the connection does not ask when jobs are due. */
   readonly works: () => boolean
   /** Called regularly with the next job's due time, in real time; null if no job is waiting. */
   readonly nextDue: (at: number | null) => void
@@ -95,7 +95,10 @@ const open = Effect.fnUntraced(function* (
 /** Checks that the server responds. */
 const checkResponse = ({ session }: ListeningSession) => Effect.timeout(session.query("select"), answerMs)
 
-/** Asks when the next job of each schema is due whose jobs this host claims. Asks at least whether the server responds. */
+/**
+ * Asks when the next job is due in each schema whose jobs this host claims. If there is no such schema, only checks
+ * that the server responds.
+ */
 const askNextDue = Effect.fnUntraced(function* (listening: ListeningSession, listeners: ReadonlyArray<Subscriber>) {
   const { session } = listening
   const working = listeners.filter(({ works }) => works())

@@ -1,6 +1,6 @@
 import type { Storage } from "@quotewire/core"
 
-/** Receives what a host learns about due jobs from one place of a database. */
+/** Receives what a host learns about due jobs from one location of a database. */
 export interface DueNews {
   /** Called when hints from other hosts begin to arrive (true), and when they may be lost (false). */
   readonly listens: (isListening: boolean) => void
@@ -23,7 +23,9 @@ export class DueWork {
   private nextDueAt: number | null = null
   private news: DueNews | null = null
 
-  /** Starts to receive news from the database's current place. News from a former place is ignored from now on. */
+  /**
+   * Starts to receive news from the database's current location. News from a former location is ignored from now on.
+   */
   readonly newsFromHere = (): DueNews => {
     const isCurrent = () => this.news === news
     const news: DueNews = {

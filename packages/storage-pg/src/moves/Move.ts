@@ -18,7 +18,7 @@ export type Progress =
       readonly total_bytes: number
       readonly tables_left: number
     }
-  /** The new server stopped at a moment that made it lose the copy of a table, so everything is copied again. */
+  /** The new server stopped and lost the copy of a table, so everything is copied again. */
   | { readonly step: "copying_again" }
   /**
    * All tables are copied, and later changes are being replicated. `lag_bytes` is the part of the old server's log that

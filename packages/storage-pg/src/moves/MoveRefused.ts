@@ -3,7 +3,7 @@ import { DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
 import type { DatabaseOptions } from "../connection/Pools.ts"
 import { stateOf } from "../connection/StatementRefused.ts"
 
-/** The end of a move: the old or the new database. */
+/** One of the two ends of a move: the old or the new database. */
 export type End = "old" | "new"
 
 /** Creates the error for a move that cannot begin or continue. */

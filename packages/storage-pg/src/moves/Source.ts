@@ -11,7 +11,7 @@ import { literal, nameOf } from "./Replication.ts"
  * The steps of a move in the cell's old database, which is the publisher. Each step can be repeated safely.
  */
 
-/** How long a hold waits for its table locks, in milliseconds. Meanwhile, hosts' statements queue behind it. */
+/** How long a hold waits for its table locks, in milliseconds. During this time, hosts' statements queue behind it. */
 const lockMs = 250
 /**
  * How long a hold waits for a running vacuum before it takes its table locks, in milliseconds. Hosts do not wait during

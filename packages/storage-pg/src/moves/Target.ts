@@ -51,7 +51,7 @@ const readCopySlotNames = someRowsReader(Schema.Struct({ names: Schema.String })
 export const facts = ({ run }: Session): Effect.Effect<Facts, SqlError> =>
   Effect.map(run(targetFactsQuery), ({ rows }) => readFacts(rows)[0])
 
-/** Marks this place as the target of a move. Returns false if a different cell or move is here. */
+/** Marks this location as the target of a move. Returns false if a different cell or move is here. */
 export const arrive = Effect.fnUntraced(function* (
   { run }: Session,
   moveId: string,

@@ -7,8 +7,8 @@ import { query } from "../sql/files.ts"
 import type { End } from "./MoveRefused.ts"
 
 /*
- * Advisory locks, so that only one command at a time works on a move. The locks end when the command's connections
- * close.
+ * Advisory locks, so that only one command at a time works on a move. The locks are released when the command's
+ * connections close.
  */
 
 // Arbitrary numbers. Nothing else uses them for locks.

@@ -59,7 +59,7 @@ const otherRelease = refused(
 /** Begins the move, unless it has already begun. Returns the move's ID and the cell's epoch, which counts its moves. */
 const begin = Effect.fnUntraced(function* (ends: MoveEnds, place: Place.Place) {
   if (place.state === "leaving" && place.move_id !== null) {
-    // Resuming requires that both places have this program's schema version.
+    // Resuming requires that both locations have this program's schema version.
     if (DatabaseSchema.incompatibility(yield* DatabaseSchema.status(ends.from)) !== null) return yield* otherRelease
     return { move_id: place.move_id, epoch: place.epoch }
   }

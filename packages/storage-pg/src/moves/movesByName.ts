@@ -34,7 +34,7 @@ const moveOf = (
     ? Effect.fail(cellRefused(`Set moves_to of the cell ${from.name} to the address of its new database.`))
     : Effect.succeed({ from, to: { ...from, url: moves_to }, onProgress })
 
-/** Explains what to do instead if the cell is on Citus; null if it is not. */
+/** Explains what to do instead if the cell is on Citus; null if the cell is not on Citus. */
 const citusMove = (cell: NamedCell): Effect.Effect<string | null, DatabaseRefused> =>
   Effect.map(using(cell, Citus.engineOf), (engine) =>
     engine === "citus"

@@ -40,8 +40,8 @@ export const storageOn: (
     yield* hints.watch(({ about }) => {
       if (about !== "record") due.hint()
     })
-    // Whether this host claims jobs. If so, it claims released jobs again by itself, and other hosts hear of them only
-    // when it stops. Otherwise a job that fails would go from host to host without a pause.
+    // Whether this host claims jobs. If so, it reclaims released jobs itself, and other hosts hear of them only when it
+    // stops. Otherwise a job that fails would go from host to host without a pause.
     let hasWorked = false
     const subscriber = { host: name, schema: database.schema, notify: hints.notify, works: () => hasWorked }
     let hasMoved = false
@@ -66,7 +66,7 @@ export const storageOn: (
 
     return Storage.Storage.of({
       ...(yield* Reader.make(database)),
-      // Hints even if it is unknown whether the change was stored, because it may have stored jobs.
+      // Sends hints even if it is unknown whether the change was stored, because it may have stored jobs.
       commit: (change) =>
         Effect.tapErrorTag(commit(change), "StorageUnavailable", () =>
           Effect.sync(() => {

@@ -12,7 +12,7 @@ export interface MovableOptions extends Omit<DatabaseOptions, "pooler_url"> {
   readonly moves_to?: Redacted.Redacted<string>
 }
 
-/** How often a held place is checked, in milliseconds. */
+/** How often a held location is checked, in milliseconds. */
 const pollMs = 15
 
 const refusals = {
@@ -27,7 +27,7 @@ const refusals = {
 
 interface Reader {
   readonly options: DatabaseOptions
-  /** Reads the state of the place. Fails with a description if the place does not respond. */
+  /** Reads the state of the location. Fails with a description if the location does not respond. */
   readonly read: Effect.Effect<Place.Place, DatabaseRefused>
   readonly releaseOverdue: Effect.Effect<unknown, SqlError>
   /** Records in the new database that a move was decided. */
@@ -54,7 +54,7 @@ const readerOf = (options: DatabaseOptions): Effect.Effect<Reader, never, Scope.
 
 const unknown: Place.Place = { state: "unknown" }
 
-/** Reads the state of a place; `unknown` if the place does not respond. */
+/** Reads the state of a location; `unknown` if the location does not respond. */
 const placeOf = (reader: Reader) => Effect.orElseSucceed(reader.read, () => unknown)
 
 /** Ends an overdue hold. The command that began it has died. */
@@ -83,7 +83,7 @@ const findIn = Effect.fnUntraced(function* ({ moves_to, ...connectionOptions }: 
     }
     if (location === "left" || location === "arriving") return yield* refusals[location]
     if (location === "unknown") {
-      // If the place still does not respond, this fails with the reason.
+      // If the location still does not respond, this fails with the reason.
       yield* first.read
       if (second !== null) yield* second.read
     }
@@ -94,6 +94,6 @@ const findIn = Effect.fnUntraced(function* ({ moves_to, ...connectionOptions }: 
   return yield* refusals.held
 })
 
-/** Finds the URL of a cell's current place. If a move holds the cell, waits as long as a call may take. */
+/** Finds the URL of a cell's current location. If a move holds the cell, waits as long as a call may take. */
 export const find = (options: MovableOptions): Effect.Effect<Redacted.Redacted<string>, DatabaseRefused> =>
   inRealTime(Effect.scoped(findIn(options)))

@@ -6,8 +6,8 @@ import { rowsReader, someRowsReader } from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
 
 /*
- * Decides where a cell is. A place is a schema in a database. A cell has one place, or two while it moves. Each place
- * has a row that records what the place knows about the cell (`place_table.sql`).
+ * Decides where a cell is. A cell's location is a schema in a database. A cell has one location, or two while it moves.
+ * Each location has a row that records what is known there about the cell (`place_table.sql`).
  */
 
 const PlaceRow = Schema.Struct({
@@ -18,14 +18,14 @@ const PlaceRow = Schema.Struct({
   is_overdue: Schema.Boolean
 })
 
-/** What is known about a place. */
+/** What is known about a location. */
 export type Place =
   | typeof PlaceRow.Type
-  /** The place has no tables. */
+  /** The location has no tables. */
   | { readonly state: "empty" }
   /** A cell that has never moved. */
   | { readonly state: "settled" }
-  /** The place does not respond. */
+  /** The location does not respond. */
   | { readonly state: "unknown" }
 
 const readFound = someRowsReader(Schema.Struct({ has_place: Schema.Boolean, has_tables: Schema.Boolean }))
@@ -34,7 +34,7 @@ const readPlaces = rowsReader(PlaceRow)
 const found = query("places/found")
 const placeQuery = query("places/place")
 
-/** Reads the state of a place. */
+/** Reads the state of a location. */
 export const read = Effect.fnUntraced(function* (run: RunStatement): Effect.fn.Return<Place, SqlError> {
   const [{ has_place, has_tables }] = readFound((yield* run(found)).rows)
   const [row] = has_place ? readPlaces((yield* run(placeQuery)).rows) : []
@@ -61,24 +61,26 @@ export const releaseStatement = (schema: string | undefined, leases: "overdue" |
 /** The statement that records a move in the new database after it was decided in the old one. */
 export const settleStatement = query("moves/settle")
 
-/** Which of two places a cell is at or, if it is at neither, why. */
+/** Which of two locations a cell is at. If the cell is at neither, says why. */
 export type Whereabouts = "first" | "second" | "held" | "left" | "arriving" | "unknown"
 
-/** Whether a place says that the cell is there. */
+/** Whether a location records that the cell is at that location. */
 const isHere = ({ state }: Place): boolean => state === "live" || state === "leaving"
 
 const epochOf = (place: Place): number => ("epoch" in place ? place.epoch : 0)
 
-/** Whether a move from one place to the other was decided, but is not yet recorded at the other. */
+/** Whether a move from one location to the other has been decided, but is not yet recorded at the other. */
 const isDecided = (source: Place, target: Place): boolean =>
   source.state === "left" && target.state === "arriving" && source.move_id !== null && source.move_id === target.move_id
 
-/** Decides where a cell is from the states of its places. `second` is null if the settings name only one place. */
+/**
+ * Decides where a cell is from the states of its locations. `second` is null if the settings name only one location.
+ */
 export const whereabouts = (oldPlace: Place, newPlace: Place | null): Whereabouts => {
   const isFirst = oldPlace.state === "settled" || isHere(oldPlace)
   const isSecond = newPlace !== null && isHere(newPlace)
-  // Both places can claim the cell only if an old backup of one of them was restored. The cell continued at the place
-  // with the higher epoch.
+  // Both locations can claim the cell only if an old backup of one of them was restored. The cell continued at the
+  // location with the higher epoch.
   if (isFirst && isSecond) return epochOf(newPlace) > epochOf(oldPlace) ? "second" : "first"
   if (isFirst) return "first"
   if (isSecond) return "second"

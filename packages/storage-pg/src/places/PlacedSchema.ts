@@ -16,7 +16,7 @@ import * as Place from "./Place.ts"
 export interface MovableOptions extends Opening.Options, LivePlace.MovableOptions {}
 
 /**
- * Opens the schema at its current place until the scope closes. Its listening connection can be shared with other
+ * Opens the schema at its current location until the scope closes. Its listening connection can be shared with other
  * schemas. Turns any failure into one sentence.
  */
 export const open = (
@@ -27,7 +27,7 @@ export const open = (
   return Opening.openAt(options, { find: LivePlace.find(options), engineOf: Citus.usableEngine, can_move }, listen)
 }
 
-/** Migrates the schema at its current place. */
+/** Migrates the schema at its current location. */
 export const migrate = (
   options: MovableOptions,
   migrateOptions: DatabaseSchema.MigrateOptions = {}
@@ -40,7 +40,7 @@ export const migrate = (
     )
   )
 
-/** Reads which migrations the schema at its current place has run. */
+/** Reads which migrations the schema at its current location has run. */
 export const status = (options: MovableOptions): Effect.Effect<DatabaseSchema.SchemaStatus, DatabaseRefused> =>
   Effect.flatMap(LivePlace.find(options), (url) => DatabaseSchema.status({ ...options, url }))
 

@@ -19,7 +19,7 @@ const listLane = query("lane")
 const listLanes = query("lanes")
 const listProcesses = query("processes")
 const processes = Columns.rowsReader(Schema.Struct({ name: Schema.String, since: Schema.Int }))
-// Only a cell that was moved has a place.
+// Only a cell that has moved has a `place` table.
 const placeFound = query("places/found")
 const foundPlaces = Columns.rowsReader(Schema.Struct({ has_place: Schema.Boolean }))
 const placeState = query("places/place")

@@ -35,7 +35,7 @@ const statementsOf = (order: Page.RecordQuery["order"]) => ({
 
 const statements = { oldest: statementsOf("oldest"), newest: statementsOf("newest") }
 
-/** Chooses which records a page scans: those about an ID, those of a parent, or all of a kind. */
+/** Chooses which records a page scans: the records about an ID, the records of a parent, or all records of a kind. */
 const scanOf = ({ about = [], parent }: Page.RecordQuery): keyof ReturnType<typeof statementsOf> => {
   if (about.length > 0) return "ofAbout"
   return parent === undefined ? "ofKind" : "ofParent"

@@ -18,7 +18,7 @@ export type Row<C extends Columns> = { readonly [Name in keyof C]: C[Name]["sche
 const array = (values: ReadonlyArray<unknown> | null, oid: number): PgTypes.Parameter =>
   Result.getOrThrow(PgTypes.array(values, oid, wireTypes))
 
-// If all values of a column are null, sends null instead of an array, which costs nothing to send or read.
+// If all values of a column are null, sends null instead of an array, because null costs nothing to send or read.
 const arrayUnlessNull = (values: ReadonlyArray<unknown>, oid: number): PgTypes.Parameter =>
   array(values.some((value) => value !== null) ? values : null, oid)
 

@@ -1,5 +1,5 @@
--- What a place (a schema in a database) records about its cell. The first move creates this table at both places. Hosts
--- read it when they start, and when a statement does not find its tables.
+-- What a location (a schema in a database) records about its cell. The first move creates this table at both locations.
+-- Hosts read it when they start, and when a statement does not find its tables.
 create schema if not exists quotewire;
 
 -- One row. `state` is
@@ -17,7 +17,7 @@ create table if not exists quotewire.place (
   epoch integer not null,
   -- The current move; null if there is none.
   move_id text,
-  -- The last mark that was replicated to this place.
+  -- The last mark that was replicated to this location.
   mark text,
   held_until timestamptz
 );

@@ -6,6 +6,6 @@ const folder = new URL("../../src/sql/", import.meta.url)
  * Reads a file of this folder.
  *
  * The published package contains the texts of all files instead (`scripts/inlineSql.ts`), so that a program that is
- * bundled into one file needs no others.
+ * bundled into one file needs no other files.
  */
 export const read = (path: string): string => readFileSync(new URL(path, folder), "utf8")

@@ -145,7 +145,7 @@ interface Payer {
   readonly subject: string
 }
 
-/** What a call charges this payer under each of these limits. */
+/** The charge for a call against each of these limits. */
 const chargesFor = (
   limitCounters: ReadonlyArray<LimitCounter>,
   { subject, workspace_id }: Payer,
@@ -267,7 +267,7 @@ const refusals = Metric.counter("quotewire_rate_limited_total", {
   incremental: true
 })
 
-/** What is needed to charge a call. */
+/** The services and settings for charging a call. */
 interface Spending {
   readonly cost: Cost
   readonly address: string

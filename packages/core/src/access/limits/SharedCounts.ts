@@ -10,8 +10,8 @@ const freshMs = secondMs - intervalMs
 /** The longest that a call waits for a fresh total. After that, the host decides with what it knows. */
 const maxWaitMs = 250
 /**
- * How much the clocks of different hosts may differ. Storage keeps a window this much longer, because a host with a
- * slow clock may still count in it.
+ * How far the clocks of different hosts may differ. Storage keeps a window this much longer, because a host with a slow
+ * clock may still add to it.
  */
 const skewMs = minuteMs
 /** The maximum number of counts in a batch. */

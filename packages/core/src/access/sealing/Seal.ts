@@ -285,8 +285,8 @@ class SealedRecord extends LateRecord {
 }
 
 /**
- * The purpose for which a record is sealed. It names the workspace, so that no other workspace can open the record, and
- * the version, so that an older version cannot replace a newer one.
+ * The purpose for which a record is sealed. It names the workspace and the version. Therefore no other workspace can
+ * open the record, and an older version cannot replace a newer one.
  */
 export const purposeOf = (
   workspaceId: WorkspaceId,

@@ -107,7 +107,7 @@ export const register = Effect.fnUntraced(function* (storage: Storage["Service"]
   if (missingNames.length > 0) {
     return yield* new SealKeysRefused({ reason: "not_of_storage", missing: missingNames, given: seal.key_names })
   }
-  // A given-up key that is back in the settings counts as in use again.
+  // If a given-up key is back in the settings, treat it as in use.
   const back = given_up.filter((name) => seal.key_names.includes(name))
   const next: Keys = {
     newest,
@@ -135,7 +135,7 @@ export const keepOnly = Effect.fnUntraced(function* (
   )
 })
 
-/** Records that a key is lost. From now on, processes start without it. */
+/** Records that a key is lost, so that processes can start without it. */
 export const giveUp = Effect.fnUntraced(function* (storage: Storage["Service"], name: string) {
   const keys = yield* read(storage)
   if (keys === null || keys.given_up.includes(name)) return

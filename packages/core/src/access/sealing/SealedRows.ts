@@ -35,7 +35,7 @@ export interface SealKeyStatus {
   readonly removable: boolean
 }
 
-/** The keys, and what each of them seals. */
+/** The keys, and what each key seals. */
 export interface SealStatus {
   /** The keys in the settings in their order, then other keys that were found. */
   readonly keys: ReadonlyArray<SealKeyStatus>
@@ -252,7 +252,7 @@ const makeReseal = (storage: Port, seal: Seal["Service"]) => {
   const [newest] = seal.key_names
   const isOld = (text: string) => (keyNameOf(text) ?? newest) !== newest
 
-  /** Seals the text again, with the newest key; null if the text cannot be opened. */
+  /** Reseals the text with the newest key; returns null if the text cannot be opened. */
   const again = Effect.fnUntraced(function* (pass: Pass, purpose: string, text: string) {
     const name = keyNameOf(text) ?? ""
     const opened = seal.key_names.includes(name) ? yield* seal.open(purpose, text) : null
@@ -279,7 +279,8 @@ const makeReseal = (storage: Port, seal: Seal["Service"]) => {
     pass.missed += rewrites.length - done
   })
 
-  // Hosts read these texts and later write them back unchanged. A new version makes such an outdated write conflict.
+  // A host may read these texts and later write them back unchanged. Resealing creates a new version, so such an
+  // outdated write conflicts.
   const texts = Effect.fnUntraced(function* (pass: Pass, workspaceId: WorkspaceId, sealedTexts: SealedTexts) {
     pass.read += sealedTexts.texts.length
     const resealed = new Map<string, string>()
@@ -369,7 +370,7 @@ const rotate = Effect.fn("SealedRows.rotate")(function* (
     resealed += pass.resealed
     const { left } = pass
     // A pass does not reread what it resealed, so only a pass that finds nothing to do proves that nothing is left.
-    // `keepOnly` fails if a host has started in the meantime, because that host may seal with an older key.
+    // `keepOnly` returns false if a host has started in the meantime, because that host may seal with an older key.
     const isComplete =
       pass.resealed === 0 &&
       pass.missed === 0 &&

@@ -21,8 +21,8 @@ const OpenCircuit = Schema.Struct({
   /** When the circuit stops blocking asks. */
   until: Schema.Int,
   /**
-   * When the ask that is testing the carrier counts as ended, even if its result was never recorded; null if no ask is
-   * testing it.
+   * When the ask that is testing the carrier is considered ended, even if its result was never recorded; null if no ask
+   * is testing it.
    */
   trial_until: Schema.NullOr(Schema.Int),
   /** Why the circuit opened or stayed open. */
@@ -36,8 +36,8 @@ const CarrierHealth = Schema.Struct({
   /** The calls that began in the last minute, by start time. */
   begun: StepCounts,
   /**
-   * The calls in progress, by the time at which they count as ended even if their end was never recorded. A dead host's
-   * calls therefore do not use up the limit forever.
+   * The calls in progress, by the time at which they are considered ended, even if their end was never recorded. A dead
+   * host's calls therefore do not use up the limit forever.
    */
   running: StepCounts,
   /** The outcomes of the latest asks since the circuit last closed, oldest first. */
@@ -77,11 +77,11 @@ export interface RateAndConcurrency {
 
 /** Represents a call that was allowed to begin. */
 export interface Permit {
-  /** When the call counts as ended, even if its end was never recorded. */
+  /** When the call is considered ended, even if its end was never recorded. */
   readonly ends_by: number
   /**
-   * How the call's result counts for the circuit: along with other results, alone as the test of an open circuit, or
-   * not at all.
+   * How the call's result affects the circuit: along with other results, alone as the test of an open circuit, or not
+   * at all.
    */
   readonly counts: "with_others" | "alone" | "not"
   readonly closed_at: number
@@ -93,7 +93,7 @@ export type HealthStep =
   | {
       readonly type: "begin"
       readonly limits: RateAndConcurrency
-      /** Whether the call is an ask. Only asks count for the circuit. */
+      /** Whether the call is an ask. Only asks affect the circuit. */
       readonly is_ask: boolean
       /** Whether the call may begin beyond the limits. */
       readonly ignores_limits: boolean
@@ -113,9 +113,12 @@ export interface AfterStep {
   readonly change: CircuitChange | null
 }
 
-/** The length of the time steps in which calls are counted. A call can count up to this much longer than a minute. */
+/**
+ * The length of the time steps in which calls are counted. A call can be counted for up to this much longer than a
+ * minute.
+ */
 const stepMs = secondMs / 2
-/** How long a call counts as in progress if its end is never recorded. This is longer than any attempt takes. */
+/** How long a call is considered in progress if its end is never recorded. This is longer than any attempt takes. */
 const leaseMs = 2 * maxAttemptMs
 /**
  * A circuit opens if at least `circuitFailures` of the latest `circuitSize` asks failed. With fewer asks, it never

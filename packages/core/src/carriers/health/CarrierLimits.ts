@@ -18,7 +18,7 @@ export interface CallToCarrier {
   readonly ask: CarrierAsk
 }
 
-/** The scope in which a call counts: the carrier, its line, the environment and the workspace. */
+/** The scope in which a call is counted: the carrier, its line, the environment and the workspace. */
 export interface HealthPlace {
   readonly workspace_id: WorkspaceId
   readonly candidate: Candidate
@@ -49,7 +49,7 @@ export interface CarrierLimits {
   /** The open circuit that currently blocks asks; null if no circuit blocks them. */
   readonly openCircuit: (place: HealthPlace) => Effect.Effect<CarrierHealth.OpenCircuit | null, StorageUnavailable>
   /**
-   * Makes a call if the limits leave room for it. With `outcomeOf`, the call is an ask, and its result counts for the
+   * Makes a call if the limits leave room for it. With `outcomeOf`, the call is an ask, and its result affects the
    * circuit.
    */
   readonly ifRoom: <A, E>(
@@ -57,7 +57,7 @@ export interface CarrierLimits {
     call: Effect.Effect<A, E>,
     outcomeOf?: (value: A) => Outcome
   ) => Effect.Effect<LimitedResult<A>, E | StorageUnavailable>
-  /** Makes a call even beyond the limits. Counts the call if storage is reachable. */
+  /** Makes a call even if it exceeds the limits. Counts the call if storage is reachable. */
   readonly counted: <A, E>(of: CallToCarrier, call: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
@@ -74,7 +74,7 @@ export const make = Effect.gen(function* () {
   const begin = (call: CallToCarrier, options: { readonly is_ask: boolean; readonly ignores_limits: boolean }) =>
     apply(subjectAt(placeOf(call)), { type: "begin", limits: call.candidate.line, ...options })
 
-  /** Records that a call has ended. If storage is unavailable, the call counts as ended once its permit runs out. */
+  /** Records that a call has ended. If storage is unavailable, the call is considered ended once its permit expires. */
   const end = (call: CallToCarrier, permit: CarrierHealth.Permit | null, outcome: Outcome) =>
     permit === null
       ? Effect.void
@@ -149,7 +149,7 @@ export const subjectOf = (
     ? { workspace_id: directoryWorkspace, id: `${carrier_id} ${line} ${environment}`, carrier_id, line, environment }
     : { workspace_id, id: `${carrier_id} ${line}`, carrier_id, line, environment }
 
-/** The maximum number of steps in one change, and of waiting steps. */
+/** The maximum number of steps in one change, which is also the maximum number of waiting steps. */
 const maxBatch = 1_000
 const maxWaiting = 10_000
 /** The longest that a step waits for storage. */

@@ -49,8 +49,8 @@ const ruleOf = ({ path = [] }: StandardSchemaV1.Issue): BrokenRule => ({
 })
 
 /**
- * What a schema says about a value's shape, which decides which XML elements become lists. Undefined if it says
- * nothing: then only repeated elements become lists.
+ * The shape that a schema gives a value, which decides which XML elements become lists. If the schema has no known
+ * shape, returns undefined, and only repeated elements become lists.
  */
 export const shapeOf = (schema: AnswerSchema<unknown>): SchemaAST.AST | undefined => {
   if (Schema.isSchema(schema)) return schema.ast

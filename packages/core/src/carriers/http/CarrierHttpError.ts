@@ -15,7 +15,9 @@ export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
   readonly reason: NoAnswerReason
   /** The status of the carrier's answer; null if the carrier did not answer. */
   readonly status: number | null
-  /** How long the carrier asks to wait, in milliseconds, at most a day; null if the carrier does not say. */
+  /**
+   * How long the carrier asks its callers to wait, in milliseconds, at most a day; null if the carrier does not say.
+   */
   readonly retry_after_ms: number | null
   /** A code for logs, such as `HTTP_503`, `TIMED_OUT` or `CERT_HAS_EXPIRED`. */
   readonly code: string
@@ -61,7 +63,7 @@ const error = (
   }: Pick<CarrierHttpError, "reason" | "code"> & Partial<Pick<CarrierHttpError, "status" | "retry_after_ms">>
 ) => new CarrierHttpError({ reason, status, retry_after_ms, code, message: `${method} ${path} at ${host}: ${problem}` })
 
-/** A 503 that asks to wait at least this long counts as `maintenance`. */
+/** A 503 that asks to wait at least this long is reported as `maintenance`. */
 const maintenanceMs = minuteMs
 
 /**
@@ -149,7 +151,7 @@ export const tooLarge = (target: Target, status: number, maxBytes: number): Carr
 export const notJson = (target: Target, status: number): CarrierHttpError =>
   error(target, "the answer is not JSON", { reason: unreadable, code: "NOT_JSON", status })
 
-/** The error for a body that is not XML, or that uses more of XML than the parser supports. */
+/** The error for a body that is not XML, or that uses XML features that the parser does not support. */
 export const notXml = (target: Target, status: number, reason: string): CarrierHttpError =>
   error(target, `the answer is not XML. ${reason}`, { reason: unreadable, code: "NOT_XML", status })
 

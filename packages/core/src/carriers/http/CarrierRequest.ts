@@ -36,7 +36,7 @@ export type CarrierRequestOptions = RequestBody & {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Fields
   readonly headers?: Readonly<Record<string, string>>
-  /** Statuses outside 200 to 299 that count as answers instead of errors, such as `[404, 422]`. */
+  /** Statuses outside 200 to 299 that are treated as answers instead of errors, such as `[404, 422]`. */
   readonly accept?: ReadonlyArray<number>
   /** A shorter timeout than the line's, in milliseconds. It covers the request and its retry. */
   readonly timeout_ms?: number

@@ -34,7 +34,7 @@ const maxTokens = 1_000
 /** How long a token is used if the answer does not state its lifetime. */
 const defaultLifeMs = 5 * minuteMs
 const maxLifeMs = 24 * hourMs
-/** The last tenth of a token's lifetime is not used, but at most this much time is given up. */
+/** A token is replaced when a tenth of its lifetime is left, but at most this long before it expires. */
 const maxMarginMs = 30 * secondMs
 /**
  * The timeout of a token request. It is independent of the timeouts of calls, because new calls keep joining a request

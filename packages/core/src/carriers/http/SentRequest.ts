@@ -28,11 +28,11 @@ export interface SentRequest extends Target {
   readonly purpose: "call" | "token"
   /** Paths of values in JSON and XML bodies that recordings omit. */
   readonly redact: ReadonlyArray<string>
-  /** Statuses outside 200 to 299 that count as answers. With any other status, the body is read but discarded. */
+  /** Statuses outside 200 to 299 that are treated as answers. With any other status, the body is read but discarded. */
   readonly accept: ReadonlyArray<number>
 }
 
-/** Whether a status counts as an answer to a request. */
+/** Whether a status is treated as an answer to a request. */
 export const isAnswer = ({ accept }: Pick<SentRequest, "accept">, status: number): boolean =>
   (status >= 200 && status < 300) || accept.includes(status)
 

@@ -96,7 +96,7 @@ export class Draft {
   fault: string | null = null
   /** How the exchange's outcome changed the carrier's circuit; null if the circuit did not change. */
   circuit_change: CircuitChange | null = null
-  /** Whether it is already known why there is no answer. */
+  /** Whether the reason for a missing answer is already known. */
   private isDecided = false
   private readonly rules: Array<BrokenRule> = []
   private readonly secrets: Array<string> = []
@@ -119,7 +119,7 @@ export class Draft {
     return this.list.exchanges
   }
 
-  /** The credentials in the requests so far. Each request is searched once, after it has ended. */
+  /** The credentials in all requests up to now. Each request is searched once, after it has ended. */
   secretsSent(): ReadonlyArray<string> {
     const { http } = this
     for (const request of http.slice(this.read)) this.secrets.push(...Redaction.secretsSent([request]))
@@ -190,7 +190,7 @@ export class Draft {
   }
 }
 
-/** The exchange that the running code belongs to; null outside a recorded exchange. */
+/** The draft of the current exchange; null outside a recorded exchange. */
 const CurrentDraft = Context.Reference<Draft | null>("@quotewire/core/CurrentDraft", {
   defaultValue: () => null
 })
@@ -213,7 +213,7 @@ export const during =
           Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
         )
 
-/** Adds something to the draft of the exchange that the running code belongs to, if any. */
+/** Passes the draft of the current exchange to `add`. Does nothing outside a recorded exchange. */
 export const note = (add: (draft: Draft) => void): Effect.Effect<void> =>
   Effect.map(CurrentDraft, (draft) => {
     if (draft !== null) add(draft)

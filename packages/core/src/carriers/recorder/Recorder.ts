@@ -75,7 +75,7 @@ const makeDrafts = Effect.gen(function* () {
 
 type FindSecrets = (draft: Draft, connection: ConnectionValues | undefined) => SecretForms.SecretForms
 
-/** Makes a function that finds the secrets that an exchange must not keep or show, given its draft so far. */
+/** Makes a function that finds the secrets that an exchange must not keep or show, based on its current draft. */
 const findingSecrets = (recent: RecentlySent): FindSecrets => {
   const finderOf = SecretForms.remembering(maxFinders)
   return (draft, connection) => {
@@ -151,7 +151,7 @@ const maxFinders = 32
  * They are kept only in memory, in one list for each carrier.
  */
 export interface RecentlySent {
-  /** Adds credentials that were sent to a carrier, and returns all that are remembered for it. */
+  /** Adds credentials that were sent to a carrier, and returns all credentials that are remembered for the carrier. */
   readonly remember: (carrier_id: string, secrets: ReadonlyArray<string>) => ReadonlyArray<string>
 }
 
@@ -212,7 +212,7 @@ const report = (onExchange: (exchange: CarrierExchange) => void, summary: Carrie
     }
   )
 
-/** The number of a request's next exchange other than an ask; null if it would exceed the maximum. */
+/** The number for a request's next exchange that is not an ask; null if it exceeds the maximum. */
 const nextNumber = (storage: Storage["Service"], { application_id, workspace_id }: Subject) =>
   Effect.map(
     storage.page({

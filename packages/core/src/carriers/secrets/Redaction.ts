@@ -14,7 +14,7 @@ const secretName =
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** A body that is nested more deeply is neither inspected nor recorded. */
+/** The maximum nesting depth. A body that is nested more deeply is neither inspected nor recorded. */
 const maxLevels = 200
 
 /** A request to a carrier, before it is redacted. */

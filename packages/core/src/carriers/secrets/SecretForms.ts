@@ -23,8 +23,8 @@ const minCharacters = 4
 /** Of a longer secret, only this many characters from its beginning are searched for. */
 const maxSearched = 128
 /**
- * A secret that is cut off at the end of a text counts only if at least this many of its characters are left. Fewer
- * could occur by chance.
+ * A secret that is cut off at the end of a text is recognized only if at least this many of its characters are left.
+ * Fewer could occur by chance.
  */
 const minCutCharacters = 8
 /** How many levels of nested escapes are undone, such as JSON inside a form inside JSON. */

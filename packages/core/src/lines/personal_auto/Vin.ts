@@ -51,7 +51,7 @@ export const modelYear = (vin: string): number | null => {
   const early = firstYear + code
   const late = early + yearCodes.length
   const isLate = !/[0-9]/.test(vin.charAt(6))
-  // The later year is impossible if it is beyond the last year that the schema accepts, whatever the seventh character
-  // is.
+  // The later year is impossible if it is beyond the last year that the schema accepts, regardless of the seventh
+  // character.
   return (isLate && late <= lastYear) || early === firstYear ? late : early
 }

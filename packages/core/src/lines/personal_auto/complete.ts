@@ -57,7 +57,7 @@ export interface PersonalAutoFacts
  * Adds the assumed facts for car insurance. `today` is the date in the workspace, `YYYY-MM-DD`.
  *
  * Without facts about prior insurance, twelve continuous months are assumed. If the caller sent a level other than
- * `standard`, the level determines the coverages, and they do not count as assumptions.
+ * `standard`, the level determines the coverages, and they are not recorded as assumptions.
  */
 export const assume = (facts: PersonalAuto, today: string, assumptions: Assumptions): PersonalAutoFacts => {
   const state = facts.garaging_address.state
@@ -170,7 +170,7 @@ const priorInsurance = (prior: PersonalAuto["prior_insurance"], assumptions: Ass
   return { ...prior, months_continuous: continuousMonths }
 }
 
-/** The state in which carriers are asked: that of the garaging address. */
+/** The state in which carriers are asked: the state of the garaging address. */
 export const stateOf = (facts: PersonalAuto): State.StateCode => facts.garaging_address.state
 
 const vehicleLabel = ({ model_year, make, model }: PersonalAuto["vehicles"][number]): string | null => {

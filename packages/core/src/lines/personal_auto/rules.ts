@@ -10,7 +10,7 @@ type DraftDriver = Draft<PersonalAuto["drivers"][number]>
 
 const minDriverAge = 14
 const maxDriverAge = 110
-// No state issues a license to anybody younger.
+// No state issues a license to anybody younger than this.
 const minLicenseAge = 13
 
 const checkDriver = (driver: DraftDriver, index: number, today: string, problems: Problems): void => {

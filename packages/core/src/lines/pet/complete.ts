@@ -58,7 +58,7 @@ export const assume = (facts: Pet, today: string, assumptions: Assumptions): Pet
   }
 }
 
-/** The state in which carriers are asked: that of the residence. */
+/** The state in which carriers are asked: the state of the residence. */
 export const stateOf = (facts: Pet): StateCode => facts.residence.state
 
 const petLabel = (animal: Pet["pets"][number]): string => {

@@ -91,7 +91,7 @@ export const assume = (facts: Renters, today: string, assumptions: Assumptions):
   }
 }
 
-/** The state in which carriers are asked: that of the rented home. */
+/** The state in which carriers are asked: the state of the rented home. */
 export const stateOf = (facts: Renters): StateCode => facts.dwelling.address.state
 
 const homes: { readonly [T in Renters["dwelling"]["type"]]: string } = {

@@ -77,7 +77,7 @@ const makeJobs = Effect.gen(function* () {
 
 /** What this process knows about a request while it asks carriers for it. */
 interface Seen {
-  /** The request as the last answer in this process left it; null if none has changed it. */
+  /** The request after the last answer in this process; null if no answer has changed it. */
   newest: QuoteRequest.QuoteRequest | null
 }
 
@@ -134,7 +134,7 @@ const makeApply = Effect.gen(function* () {
   })
 })
 
-/** The version of a request that a part writes; null if it writes none. */
+/** The version of a request that a part writes; null if the part writes no request. */
 const requestIn = ({ writes = [] }: Partial<Part>): QuoteRequest.QuoteRequest | null => {
   const written = writes.find(({ kind }) => kind === QuoteRequest.kind.name)
   return written === undefined ? null : QuoteRequest.kind.value(written)
@@ -164,7 +164,7 @@ const makeAsk = Effect.fnUntraced(function* ({ answeredAt, applyAndCommit, finis
   const isWanted = yield* makeIsWanted
   const requests = yield* RcMap.make({ lookup: (_: string) => Effect.sync(nothingSeen) })
 
-  // Ordered jobs run one after another, and may be decided again, so they share nothing.
+  // Ordered jobs run one after another and may be decided again, so each of them gets its own state.
   const seenBy = (job: ClaimedJob, id: string) => (job.ordered ? Effect.sync(nothingSeen) : RcMap.get(requests, id))
 
   const carryOut = Effect.fnUntraced(function* ({ job, pending, seen }: ClaimedAsk, step: AskStep, now: number) {
@@ -214,8 +214,8 @@ type AskStep =
 /** The step that replaces a call to the carrier; null if the carrier must be called. */
 const insteadOfAsking = (claimed: ClaimedAsk): AskStep | null => {
   const { at, job, payload, pending } = claimed
-  // A put-off job is ordered, and an ordered job can be decided more than once. Therefore it does not call the carrier
-  // itself, but queues a separate, unordered job for the call.
+  // A postponed job is ordered, and an ordered job can be decided more than once. Therefore it does not call the
+  // carrier itself, but queues a separate, unordered job for the call.
   if (payload.put_off === true) {
     return { later: AskRecords.job(pending, "ask_carrier", AskRecords.payloadOf(pending), at) }
   }

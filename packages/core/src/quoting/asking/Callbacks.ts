@@ -123,7 +123,7 @@ const makeRead = Effect.gen(function* () {
       const draft = yield* recorder.beginCallback(adapter, carrierCallback)
       const matched = yield* Draft.during(draft)(Draft.watched(null, answerOf, readBy(adapter, carrierCallback)))
       if (matched !== null) return { ...matched, draft }
-      // The callback's request is unknown, so its exchange is counted and reported, but not stored.
+      // No quote request was found for this callback, so the exchange is counted and reported, but not stored.
       yield* recorder.end(draft, null)
       return null
     },

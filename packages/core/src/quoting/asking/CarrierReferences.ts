@@ -13,7 +13,7 @@ import * as AskRecords from "./AskRecords.ts"
 import * as CarrierReference from "./CarrierReference.ts"
 import * as EarlyCallback from "./EarlyCallback.ts"
 
-/** The error for a callback whose ask is not known yet. The carrier must send the callback again later. */
+/** The error for a callback whose ask is not known yet. The carrier must resend the callback later. */
 export class CallbackTooEarly extends Data.TaggedError("CallbackTooEarly")<{ readonly retry_after_seconds: number }> {}
 
 const retryAfterSeconds = 5
@@ -56,8 +56,8 @@ const makeRecords = Effect.gen(function* () {
   })
 
   /**
-   * Marks an unknown reference when its first callback arrives. For a minute, callbacks with the reference count as too
-   * early; after that, they are not genuine.
+   * Marks an unknown reference when its first callback arrives. For a minute, callbacks with the reference are rejected
+   * as too early; after that, they are not genuine.
    */
   const early = Effect.fnUntraced(function* (carrierId: string, ref: string) {
     const mac = yield* seal.mac(CarrierReference.purposeOf(carrierId), ref)
@@ -71,7 +71,7 @@ const makeRecords = Effect.gen(function* () {
     if (decision === "mark") {
       const writes = [EarlyCallback.toStored(carrierId, { mac, seen_at: now }, previous)]
       const marking = commit(storage, Change.make(directoryWorkspace, { writes }))
-      // A concurrent write has marked this or another reference in the slot. The carrier will send the callback again.
+      // A concurrent write has marked this or another reference in the slot. The carrier will resend the callback.
       yield* Effect.catchTag(marking, "VersionConflict", () => Effect.void)
     }
     return yield* new CallbackTooEarly({ retry_after_seconds: retryAfterSeconds })
@@ -108,8 +108,8 @@ const make = Effect.gen(function* () {
   /**
    * Stores the reference with which a carrier accepts an ask and promises to call back.
    *
-   * If the reference is invalid or belongs to another pending ask, the reply counts as unreadable, because a callback
-   * could reach the wrong person.
+   * If the reference is invalid or belongs to another pending ask, the reply is treated as unreadable, because a
+   * callback could reach the wrong person.
    */
   const accept = Effect.fnUntraced(function* (
     pendingAsk: AskRecords.PendingAsk,

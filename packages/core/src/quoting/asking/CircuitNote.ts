@@ -12,7 +12,7 @@ import { fromMillis, Timestamp } from "../../wire/Timestamp.ts"
 const CircuitNote = Schema.Struct({
   quote_request_id: QuoteRequestId,
   carrier_id: Schema.String,
-  /** When this happened, in workspace time. */
+  /** When the ask was blocked or the circuit changed, in workspace time. */
   at: Timestamp,
   circuit: Schema.Literals(["kept_out", "opened", "stays_open", "closed"]),
   /** When the circuit opened, in real time. */
@@ -31,7 +31,7 @@ export const kind = Kind.make({
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
 
-/** The ask that a note is about, and when this happened, in milliseconds of workspace time. */
+/** The ask that a note is about, and when it was blocked or changed the circuit, in milliseconds of workspace time. */
 interface AskedCarrier {
   readonly quote_request_id: QuoteRequestId
   readonly carrier_id: string

@@ -12,8 +12,8 @@ export const EarlyCallback = Schema.Struct({
 export type EarlyCallback = typeof EarlyCallback.Type
 
 /**
- * The record kind for these marks, in the directory. Anybody may send callbacks, so each carrier has only 64 slots for
- * marks.
+ * The record kind for marks of early callbacks. The records are in the directory. Anybody may send callbacks, so each
+ * carrier has only 64 slots for marks.
  */
 export const kind = Kind.make({
   name: "early_callback",
@@ -24,13 +24,15 @@ export const kind = Kind.make({
 /** The slot for a reference. The keyed hash selects one of the carrier's 64 slots. */
 export const idOf = (carrierId: string, mac: string): string => `${carrierId} ${partsOfMac(mac).tag.charAt(0)}`
 
-/** How long a callback with an unknown reference counts as too early. By then, any ask in progress has been stored. */
+/**
+ * How long a callback with an unknown reference is treated as too early. By then, any ask in progress has been stored.
+ */
 const earlyMs = minuteMs
 
 /**
  * Decides what to do with a callback that has an unknown reference. `mark`: mark the reference and ask the carrier to
- * send the callback again. `again`: only ask for it again. `unknown`: refuse it. The argument `mark` is the content of
- * the reference's slot.
+ * resend the callback. `again`: only ask for it again. `unknown`: refuse it. The argument `mark` is the content of the
+ * reference's slot.
  */
 export const decide = (mark: EarlyCallback | null, mac: string, now: number): "again" | "mark" | "unknown" => {
   const isOver = mark === null || now - mark.seen_at >= earlyMs

@@ -32,8 +32,9 @@ const maxQuestions = 20
 
 /**
  * Checks a reply, normalizes its offers, and removes markup and the secrets that were sent to the carrier from its
- * text. The whole reply counts as unreadable if an offer breaks a rule, if a reply with offers has no offer, or if the
- * adapter has no function that could obtain the answer to a `pending` reply. The broken rule is then logged.
+ * text. The whole reply is treated as unreadable in three cases: an offer breaks a rule, a reply with offers has no
+ * offer, or the adapter has no function that could obtain the answer to a `pending` reply. The broken rule is then
+ * logged.
  */
 export const checkReply = (
   pendingAsk: PendingAsk,
@@ -236,7 +237,7 @@ const steppingWith =
   (ids: Ids["Service"]): StepPart =>
   (pendingAsk, outcome, now, earlierParts = []) => {
     const { ask, candidate, request } = pendingAsk
-    // A late answer is ignored, but the news that a carrier was never asked is not: hosts that were down discover this
+    // A late answer is ignored, but a report that a carrier was never asked is not: hosts that were down discover this
     // only after the deadline.
     const isLate = now > ask.deadline && !(outcome.outcome === "no_answer" && outcome.never_asked === true)
     const step = isLate ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
@@ -270,7 +271,7 @@ const questionPart = (
   return stepPart(pendingAsk, { outcome: "needs_information", message, missing_facts }, now, [ending])
 }
 
-/** The carrier's own words about its decline; null if there are none. */
+/** The carrier's own words about its decline; null if it gave none. */
 const wordsOf = ({ message = "" }: Decline): string | null => {
   const words = message.trim()
   return words === "" ? null : words

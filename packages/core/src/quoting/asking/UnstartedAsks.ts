@@ -8,7 +8,7 @@ import type { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
  * Makes a function that finds the real carriers of a sandbox request whose first ask was never claimed by a host. It
  * returns their IDs.
  *
- * An advance of the clock closes a request at its deadline even if no host runs jobs, and after the deadline these
+ * An advance of the clock closes a request at its deadline even if no host runs jobs. After the deadline, these
  * carriers are no longer asked.
  */
 export const make = Effect.map(

@@ -9,8 +9,8 @@ import * as Quote from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 
 /**
- * The input for erasing one quote request. If an organization and environment are given, the request is found only
- * there.
+ * The input for erasing one quote request. If an organization and environment are given, only their workspace is
+ * searched.
  */
 export const RequestTarget = Schema.Struct({
   quote_request_id: textUpTo(128, 1),

@@ -37,7 +37,7 @@ export class Erasures extends Context.Service<
      * Erases what is known about a person from one quote request, or from all requests that were started with a
      * receipt.
      *
-     * A request in progress ends first: it fails with `consent_withdrawn`, and no further carrier is asked. Facts, read
+     * A request in progress ends first: it fails with `consent_withdrawn`, and no more carriers are asked. Facts, read
      * handle and offers are erased, and so is everything else that is sealed and belongs to the request. Prices,
      * statuses, events and the record of consent remain, and a record of the erasure is added. Erasing a request again
      * changes nothing, and the report says so.

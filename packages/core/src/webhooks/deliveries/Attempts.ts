@@ -282,7 +282,7 @@ const maxWaitMs = 30_000
 const maxRaces = 20
 
 /**
- * Makes a writer that commits attempts' results. While a commit for an endpoint is running, further results for that
+ * Makes a writer that commits attempts' results. While a commit for an endpoint is running, later results for that
  * endpoint wait and then share one change.
  *
  * Each result updates the endpoint's health, which is one record, so parallel commits would conflict. If a caller is
@@ -342,7 +342,10 @@ const isRefused = (exit: Exit.Exit<void, CommitRefusal>): boolean =>
 /** An endpoint in the version that this process last wrote. */
 interface LastWritten {
   readonly endpoint: Endpoint.Endpoint
-  /** Whether no other process wrote between the last two commits. While others also write, this version is outdated. */
+  /**
+   * Whether no other process wrote between the last two commits. If another process also writes, this version may be
+   * outdated.
+   */
   readonly isAlone: boolean
 }
 

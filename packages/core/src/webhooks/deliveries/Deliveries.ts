@@ -48,7 +48,7 @@ export class Deliveries extends Context.Service<
       Json.Json<TestResult>,
       DeliveryRefusal<"not_found" | "conflict" | "rate_limited" | "service_unavailable" | "invalid_input">
     >
-    /** Queues a delivery from the log again. Each event may be replayed five times a day. */
+    /** Replays a delivery from the log. Each event may be replayed five times a day. */
     readonly replay: (
       call: Call,
       input: DeliveryInput

@@ -8,7 +8,7 @@ import type { DeliveryInput, ReplayResult } from "./DeliveryViews.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
 import * as StoredAnswers from "./StoredAnswers.ts"
 
-/** Makes the method that queues deliveries from the log again (api.md, Replays). */
+/** Makes the method that replays deliveries from the log (api.md, Replays). */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const manual = yield* ManualDelivery.make

@@ -3,7 +3,7 @@ import * as Kind from "../../storage/Kind.ts"
 import { ReplayId, SubscriptionId } from "../../wire/Ids.ts"
 import { minuteMs } from "../../wire/Timestamp.ts"
 
-/** The ways in which a sandbox can send its events again. */
+/** The ways in which a sandbox can resend its events. */
 export const ReplayCode = Schema.Literals(["as_recorded", "duplicated", "reversed", "delayed", "gap"])
 export type ReplayCode = typeof ReplayCode.Type
 
@@ -30,7 +30,7 @@ export const descriptions: {
   }
 }
 
-/** A replay, with what it sends and how far it has got. */
+/** A replay, with what it sends and its progress. */
 export const EventReplay = Schema.Struct({
   id: ReplayId,
   /** When the replay was accepted and when its attempts are due, in milliseconds of workspace time. */

@@ -15,7 +15,7 @@ import { dueAt, type EventReplay, kind, maxReplayed, orderOf, type ReplayCode } 
 import { payloadOf } from "./Publishing.ts"
 
 /**
- * Makes the function that sends a sandbox's recorded events again, to every subscription that wants them.
+ * Makes the function that resends a sandbox's recorded events to every subscription that wants them.
  *
  * Each attempt is stored together with the replay's progress, so a retried call continues where the first call was
  * interrupted.
@@ -134,7 +134,7 @@ const newestEvents = Effect.fnUntraced(function* (storage: Storage["Service"], w
 })
 
 /**
- * Makes a function that queues another attempt to deliver an event, whatever the state of its delivery. If the event
+ * Makes a function that queues another attempt to deliver an event, regardless of its delivery's state. If the event
  * has no delivery yet, the function creates it.
  */
 const makeSendAgain = Effect.gen(function* () {

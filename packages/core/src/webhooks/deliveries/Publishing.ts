@@ -113,7 +113,7 @@ const maxCached = 10_000
 /** The maximum number of retries of a commit because the recipients have changed, which is rare. */
 const maxRetries = 20
 
-/** Runs `first`. If the recipients have changed in the meantime, runs `then`, several times if necessary. */
+/** Runs `attempt`. If the recipients have changed in the meantime, runs `recover`, several times if necessary. */
 const retryOnRecipientsConflict = <A, E, R>(
   attempt: Effect.Effect<A, E | VersionConflict, R>,
   recover: Effect.Effect<A, E | VersionConflict, R>

@@ -13,7 +13,7 @@ import { receives, subscriptionToStored } from "../records/Endpoint.ts"
 import { findSubscription } from "../records/SubscriptionStore.ts"
 import * as Recovery from "./Recovery.ts"
 
-/** Which deliveries a recovery sends again, and how fast. */
+/** Which deliveries a recovery resends, and how fast. */
 export interface RecoveryRequest {
   readonly subscription_id: string
   readonly filter: Recovery.RecoveryFilter
@@ -37,11 +37,11 @@ export interface RecoveryName {
 type NotFound = ApiError.ApiError<"not_found">
 type RecoveryRefusal = NotFound | ApiError.ApiError<"conflict"> | StorageUnavailable
 
-/** Sends many of an endpoint's deliveries again, one after another in the order of their events, at a limited rate. */
+/** Resends many of an endpoint's deliveries, one after another in the order of their events, at a limited rate. */
 export class Recoveries extends Context.Service<
   Recoveries,
   {
-    /** Counts the deliveries that a recovery would send again. */
+    /** Counts the deliveries that a recovery would resend. */
     readonly preview: (
       workspace_id: WorkspaceId,
       request: RecoveryRequest

@@ -7,20 +7,18 @@ import { RecoveryId, SubscriptionId } from "../../wire/Ids.ts"
 import { minuteMs } from "../../wire/Timestamp.ts"
 import type * as Delivery from "../records/Delivery.ts"
 
-/* A recovery sends many deliveries to one endpoint again, in order and at a limited rate. */
+/* A recovery resends many deliveries to one endpoint, in order and at a limited rate. */
 
-/**
- * The states of a delivery that a recovery can send again. In any other state, further attempts are already scheduled.
- */
+/** The states of a delivery that a recovery can resend. In any other state, more attempts are already scheduled. */
 export const recoverable = ["failed", "cancelled", "succeeded"] as const
 
 /** The states of a recovery. A `running` or `paused` recovery can continue; a `stopped` or `done` one has ended. */
 export const recoveryStates = ["running", "paused", "stopped", "done"] as const
 
-/** Selects the deliveries that a recovery sends again. Times are milliseconds of workspace time. */
+/** Selects the deliveries that a recovery resends. Times are milliseconds of workspace time. */
 export const RecoveryFilter = Schema.Struct({
   statuses: Schema.Array(Schema.Literals(recoverable)),
-  /** The event types to send again; null for all types. */
+  /** The event types to resend; null for all types. */
   event_types: Schema.NullOr(Schema.Array(Schema.String)),
   created_after: Schema.Int,
   created_before: Schema.Int
@@ -73,7 +71,7 @@ export const toStored = (recovery: Recovery, version: number): StoredRecord =>
     updated_at: recovery.updated_at
   })
 
-/** Whether a recovery sends this delivery again. The list has already selected deliveries by time. */
+/** Whether a recovery resends this delivery. The list has already selected deliveries by time. */
 export const matches = ({ event_types, statuses }: RecoveryFilter, delivery: Delivery.KeptDelivery): boolean =>
   statuses.some((status) => status === delivery.status) &&
   (event_types === null || event_types.includes(delivery.event_type))

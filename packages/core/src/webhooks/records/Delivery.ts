@@ -222,7 +222,7 @@ export const replayed = (delivery: KeptDelivery, now: number, realNow: number): 
 /** How many times an event may be replayed in a day (api.md, Fixed limits). */
 export const maxReplays = 5
 
-/** The delivery after it was cancelled. No further attempt is made. */
+/** The delivery after it was cancelled. No more attempts are made. */
 export const cancelled = (delivery: KeptDelivery): KeptDelivery => finished(withNextStep(delivery), "cancelled")
 
 /** The delivery after its job was abandoned. */
@@ -344,7 +344,7 @@ const partsOf = (job: ClaimedJob): NewJob => ({
  * The job for an attempt in a sandbox's replay. These attempts run one after another, so that they arrive in the
  * replay's order.
  *
- * If `scheduleStep` is null, the attempt is made outside the schedule, whatever the state of the delivery.
+ * If `scheduleStep` is null, the attempt is made outside the schedule, regardless of the delivery's state.
  */
 export const replayJob = (delivery: KeptDelivery, scheduleStep: number | null, dueAt: number): NewJob =>
   jobOf({ ...delivery, next_attempt_at: dueAt }, scheduleStep, "manual", lanes.replays)

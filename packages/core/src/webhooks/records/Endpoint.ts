@@ -58,8 +58,8 @@ export const KeptSubscription = Schema.Struct({
 export type KeptSubscription = typeof KeptSubscription.Type
 
 /**
- * The record kind for subscriptions, keyed by ID. Lists can select the active subscriptions, or those that their owner
- * can see.
+ * The record kind for subscriptions, keyed by ID. Lists can select the active subscriptions, or the subscriptions that
+ * their owner can see.
  */
 export const subscriptionKind: Kind.Kind<"subscription", KeptSubscription> = Kind.make({
   name: "subscription",
@@ -205,7 +205,7 @@ export const attemptedHealth = (health: KeptHealth, outcome: Delivery.AttemptOut
   }
 }
 
-/** An endpoint counts as hanging after this many consecutive attempts have hung. */
+/** An endpoint is considered to be hanging after this many consecutive attempts have hung. */
 const hangsAfter = 3
 
 /** When an endpoint began to fail, given a failed attempt that was made at `attemptedAt`. */
@@ -304,7 +304,7 @@ const step = (
   // If the attempt is outside the schedule, or its delivery was cancelled in the meantime, it is only recorded.
   const isNext = Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step
   const next = isNext ? Delivery.attempted(delivery, outcome) : Delivery.withAttempt(delivery, outcome)
-  // If delivery was turned off, now or during the attempt, no further attempt follows.
+  // If delivery was turned off, now or during the attempt, no more attempts follow.
   const isCancelled = Delivery.isOpen(next) && !receives(afterOutcome)
   const last = isCancelled ? Delivery.finished(next, "cancelled") : next
   const retries =

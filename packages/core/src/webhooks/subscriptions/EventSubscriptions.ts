@@ -144,7 +144,7 @@ const makeList = Effect.gen(function* () {
   })
 })
 
-/** Finds a subscription that can be changed. An unfinished subscription counts as not found. */
+/** Finds a subscription that can be changed. An unfinished subscription is reported as not found. */
 const find = Effect.fnUntraced(function* (storage: Storage["Service"], workspaceId: WorkspaceId, id: string) {
   const subscription = yield* findSubscription(storage, workspaceId, id)
   return subscription.status === "unfinished" ? yield* ApiError.make("not_found") : subscription

@@ -28,7 +28,7 @@ export const make = Effect.gen(function* () {
     const { workspace, now } = call.moment
     const key = call.idempotency_key
     if (subscription.status !== "active") return yield* Refusals.notActive
-    // The first call finished, but its response did not arrive.
+    // A retry: the first call finished, but the caller did not receive its response.
     if (key !== null && subscription.secrets[0]?.key === key)
       return yield* withSecret(seal, workspace.id, subscription, now)
     const open = Subscription.openRotation(subscription, now)

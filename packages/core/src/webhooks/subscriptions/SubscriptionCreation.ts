@@ -46,7 +46,7 @@ export const make = Effect.gen(function* () {
     ) {
       return yield* otherInput
     }
-    // The first call finished, but its response did not arrive.
+    // A retry: the first call finished, but the caller did not receive its response.
     if (subscription.status === "active") return yield* withSecret(seal, workspace.id, subscription, now)
     if (subscription.status !== "unfinished" || now >= begun.until) return yield* Refusals.tooLate
     // Look up the URL as the caller sent it, because normalization could hide the reason to refuse it.
@@ -111,8 +111,8 @@ const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], works
 })
 
 /**
- * Reserves one of the places for active subscriptions. If two calls compete for the last place, one of them conflicts
- * and counts again.
+ * Reserves one of the slots for active subscriptions. If two calls compete for the last slot, one of them conflicts and
+ * counts again.
  */
 const reservePlace = Effect.fnUntraced(function* (storage: Storage["Service"], workspaceId: WorkspaceId, now: number) {
   const taken = yield* Recipients.nextVersion(storage, workspaceId, now)

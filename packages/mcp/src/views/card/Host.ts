@@ -7,9 +7,7 @@ export interface HostContext {
 
 /** The page's handlers for messages from the client program. */
 export interface Listener {
-  /**
-   * Called with the client's theme, time zone and colors: first with all of them, later only with those that changed.
-   */
+  /** Called with the client's theme, time zone and colors: first with all of them, later only with changed values. */
   readonly onContext: (context: HostContext) => void
   /** Called with the tool's result. */
   readonly onResult: (result: unknown) => void

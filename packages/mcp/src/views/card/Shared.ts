@@ -9,7 +9,7 @@ export interface SharedParts {
   readonly assumptions: ReadonlySet<string>
   /** The common labels that say how reliable the prices are. */
   readonly labels: ReadonlySet<string>
-  /** The common labels of the monthly prices, which say what these prices compare. */
+  /** The common labels of the monthly prices, which say what these prices are for. */
   readonly comparisons: ReadonlySet<string>
   /** Whether all quotes are from a sandbox. If so, the carriers' names need not say so. */
   readonly is_sandbox: boolean

@@ -19,8 +19,8 @@ export interface DrawContext {
 }
 
 /**
- * Draws one quote, without what all quotes have in common. Its parts are aligned in rows with those of the neighboring
- * quotes.
+ * Draws one quote, without what all quotes have in common. Its parts are aligned in rows with the parts of the
+ * neighboring quotes.
  */
 export const drawQuote = (quote: Quote, shared: SharedParts, context: DrawContext): HTMLElement => {
   const { price, source, status } = quote
@@ -84,7 +84,7 @@ const priceOf = ({ comparison, premium, term_months }: Quote["price"]): Readonly
 
 const term = (text: string): HTMLElement => element("span", "term", text)
 
-/** The price of the whole term, how it is billed, and what the monthly price compares. */
+/** The price of the whole term, how it is billed, what the monthly price is for, and how reliable the price is. */
 const aboutPrice = ({ evidence, price }: Quote, { comparisons, labels }: SharedParts): ReadonlyArray<Child> => {
   const { billing_cycle, comparison, premium, term_months } = price
   const whole =

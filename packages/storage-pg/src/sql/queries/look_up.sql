@@ -1,7 +1,8 @@
 -- Finds the newest versions of many records in one statement: some by key, others as the first children of a parent
 -- after an ID. `place` is the position of the lookup that found a record.
 --
--- The limits make the planner use an index lookup for each of them, even while a table is small and has no statistics.
+-- The limits make the planner use an index lookup for each key and parent, even while a table is small and has no
+-- statistics.
 select k.place::integer, r.* from unnest($1::integer[], $2::text[], $3::text[], $4::text[])
   k (place, workspace_id, kind, id)
 cross join lateral (

@@ -1,5 +1,5 @@
 -- The progress of subscription $1: how many tables it still has to copy, whether it is running, and which slots at the
--- old place it needs for tables that it has copied but not caught up with.
+-- old location it needs for tables that it has copied but not caught up with.
 select count(*) filter (where r.srsubstate <> 'r')::integer as tables_left,
   count(*)::integer as tables,
   exists (select from pg_stat_subscription a where a.subname = $1 and a.pid is not null) as is_running,

@@ -1,5 +1,5 @@
--- Holds the cell. Its tables are already locked. After the commit, hosts' statements can no longer find the tables,
--- neither to read nor to write. The mark is the last row that is replicated.
+-- Holds the cell. Its tables are already locked. After the commit, hosts' statements can no longer find the tables, so
+-- they can neither read nor write. The mark is the last row that is replicated.
 do $$
 begin
   update quotewire.place set state = 'held', mark = gen_random_uuid()::text,

@@ -1,7 +1,7 @@
 -- How far the new database is behind, according to slot $1: the lag in bytes of WAL, the confirmed position, the sum of
 -- the confirmed positions of the slots $2 (for tables that are copied but not caught up), and whether the server has
--- invalidated the slot and removed its WAL. The slot of a table that is still being copied does not count, because a
--- copy that fails begins again with a new slot at a later position.
+-- invalidated the slot and removed its WAL. The slot of a table that is still being copied is ignored, because a copy
+-- that fails begins again with a new slot at a later position.
 select pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed)::bigint as bytes,
   pg_wal_lsn_diff(s.confirmed, '0/0')::bigint as confirmed,
   coalesce((

@@ -1,6 +1,6 @@
 -- Subscribes to the database whose address is in the `move.source` setting, without starting to copy. Catches a failure
 -- and raises a new one, because the server would log the failed statement with the password in the address. `others`
--- does not include a cancelled query, so that is named too.
+-- does not match a cancelled query, so the handler names that condition too.
 --
 -- By default, a subscription's workers commit asynchronously, so a crash could lose the record of a table's copy long
 -- after the table's slot is gone. With local commits, there is only a short moment in which that can happen

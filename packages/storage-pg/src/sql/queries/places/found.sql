@@ -1,3 +1,3 @@
--- Which tables exist at a place.
+-- Which tables exist at a location.
 select to_regclass('quotewire.place') is not null as has_place,
   to_regclass('quotewire.migration') is not null as has_tables;
