@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
 import type { LaneQuery } from "../../storage/Storage.ts"
-import { expectSame, expectTrue } from "./expect.ts"
+import { expectRefusal, expectSame, expectTrue } from "./expect.ts"
 import * as Sample from "./samples.ts"
 import { type Case, rule, type StorageService } from "./storageRule.ts"
 
@@ -145,7 +145,8 @@ export const lanes: ReadonlyArray<Case> = [
       )
       expectSame("the lane is full again", yield* claimed(storage, 1_599), [])
       expectSame("the other job", Sample.dueTimes(yield* claimed(storage, 1_600)), [20])
-      expectTrue("the expired lease is lost", second !== undefined)
+      const finished = second === undefined ? [] : [Sample.leaseOf(second)]
+      yield* expectRefusal(storage.commit(Sample.change({ finishes: finished })), "LeaseLost")
     })
   ),
   rule(
