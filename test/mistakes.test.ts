@@ -1,5 +1,13 @@
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { defineCarrier, embed, isApiError, Money, ratePlanCarrier, verifyWebhook } from "@quotewire/core"
+import {
+  defineCarrier,
+  embed,
+  InvalidArgument,
+  isApiError,
+  Money,
+  ratePlanCarrier,
+  verifyWebhook
+} from "@quotewire/core"
 import { nodeHandler, protectedResource } from "@quotewire/http"
 import { ApiError, connect, HostError } from "@quotewire/http/client"
 import { webHandler } from "@quotewire/http/web"
@@ -100,6 +108,8 @@ describe("a call with several mistakes", () => {
       ["url must be", "pooler_url must be"],
       () => embed({ storage: postgres({ url: "secret", pooler_url: "secret" }) }).ready
     ],
+    ["createOrganization", ["name"], () => service.createOrganization(unknownTo("null"))],
+    ["createOrganization", ["name"], () => service.createOrganization("  ")],
     ["createKey", ["organization_id", "environment", "kind"], () => service.createKey(unknownTo("{}"))],
     ["events", ["limit", "poll_ms"], () => service.client("secret").events({ limit: 0, poll_ms: 0 })]
   ])("reports all of them: %s, %j", async (_, named, call) => {
@@ -115,6 +125,15 @@ describe("an invalid argument", () => {
     const error = await errorOf(() => nodeHandler(service, { grace_ms: -1 }))
     assert.deepStrictEqual(Reflect.get(error, "mistakes"), mistakes)
     assert.strictEqual(error.message, "nodeHandler got an invalid argument. grace_ms: Must be a number, at least 0.")
+  })
+})
+
+describe("an invalid option of an embedded service's client", () => {
+  it.each<readonly [string, () => unknown]>([
+    ["wait_for_quotes", () => service.client("").wait_for_quotes("qreq_1", { timeout_ms: 0 })],
+    ["events", () => service.client("").events({ limit: 0 })]
+  ])("%s throws the InvalidArgument that the package exports", async (_, call) => {
+    assert.instanceOf(await errorOf(call), InvalidArgument)
   })
 })
 

@@ -4,6 +4,7 @@ import * as Kind from "../storage/Kind.ts"
 import type { RecordPage, RecordQuery } from "../storage/Page.ts"
 import { directoryWorkspace, readAll, readOne, type Storage } from "../storage/Storage.ts"
 import { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
+import { textUpTo } from "../wire/Input.ts"
 import { Environment, KeyKind } from "./Caller.ts"
 import * as SecretText from "./SecretText.ts"
 
@@ -45,6 +46,11 @@ export const write = (environment: Environment, kind: KeyKind, random: Uint8Arra
 /** Whether text has the format and the checksum of a key. The key may still not exist. */
 export const isWellFormed: (text: string) => boolean = SecretText.wellFormed(
   ...Environment.literals.flatMap((environment) => KeyKind.literals.map((kind) => `${environment}_${kind}`))
+)
+
+/** The name of a new organization: 1 to 200 characters, not all of them blank. */
+export const OrganizationName: Schema.String = textUpTo(200, 1).check(
+  Schema.isPattern(/\S/u, { expected: "non-blank text" })
 )
 
 /** An organization: one partner, with a workspace in each environment. */

@@ -27,9 +27,16 @@ export class InvalidArgument extends TypeError {
 /** A rule about one field: its path, whether the rule holds, and what the field must be. */
 export type Rule = readonly [path: string, holds: boolean, message: string]
 
+/** Throws an error that names the function and every rule that does not hold. */
+export type CheckRules = (functionName: string, rules: ReadonlyArray<Rule>) => void
+
+/** The rules that do not hold, as mistakes. */
+export const mistakesOf = (rules: ReadonlyArray<Rule>): ReadonlyArray<Mistake> =>
+  rules.flatMap(([path, holds, message]) => (holds ? [] : [{ path, message }]))
+
 /** Throws an `InvalidArgument` that names the function and every rule that does not hold. */
-export const check = (functionName: string, rules: ReadonlyArray<Rule>): void => {
-  const mistakes = rules.flatMap(([path, holds, message]) => (holds ? [] : [{ path, message }]))
+export const check: CheckRules = (functionName, rules) => {
+  const mistakes = mistakesOf(rules)
   if (mistakes.length > 0) throw new InvalidArgument(functionName, mistakes)
 }
 

@@ -1,5 +1,5 @@
 import type { AnswerOf, Client, EventFeed, OperationMethods } from "./Client.ts"
-import { check, inRange } from "./InvalidArgument.ts"
+import { type CheckRules, inRange } from "./InvalidArgument.ts"
 import type { Sleep } from "./waiting.ts"
 import { retryPause } from "./waiting.ts"
 
@@ -13,7 +13,7 @@ const longestWaitFactor = 10
 
 /** Makes the `events` method from a function that reads one page. */
 export const makeEvents =
-  (list: OperationMethods["list_events"], sleep: Sleep): Client["events"] =>
+  (list: OperationMethods["list_events"], sleep: Sleep, check: CheckRules): Client["events"] =>
   ({ after = null, limit = 100, poll_ms: pollMs = defaultPollMs, signal } = {}) => {
     check("events", [inRange("limit", limit, 1, 100), inRange("poll_ms", pollMs, 1, hourMs)])
     const signals = signal === undefined ? {} : { signal }

@@ -2,6 +2,7 @@ import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
 import type { AnyOperation, CallOptions, Client, OperationMethods } from "./Client.ts"
 import { makeEvents } from "./events.ts"
+import { type CheckRules, check } from "./InvalidArgument.ts"
 import { makeWaitForQuotes } from "./waitForQuotes.ts"
 import type { Sleep } from "./waiting.ts"
 
@@ -12,13 +13,20 @@ export interface Transport {
   /** Calls an operation with its input, and resolves with the operation's response. */
   readonly call: (name: AnyOperation["name"], input: unknown, options: CallOptions) => Promise<unknown>
   readonly sleep: Sleep
+  /** Throws if an option breaks a rule; by default the client's own `InvalidArgument`. */
+  readonly check?: CheckRules
 }
 
 /**
  * Makes a client that calls through a transport. `embed` passes a transport that stays in the process, and `connect`
  * one that uses HTTP.
  */
-export const makeClient = <OwnLine extends Line = StandardLine>({ call, names, sleep }: Transport): Client<OwnLine> => {
+export const makeClient = <OwnLine extends Line = StandardLine>({
+  call,
+  check: checkRules = check,
+  names,
+  sleep
+}: Transport): Client<OwnLine> => {
   const methodOf =
     (name: AnyOperation["name"]) =>
     (input: unknown, options: CallOptions = {}) =>
@@ -27,7 +35,7 @@ export const makeClient = <OwnLine extends Line = StandardLine>({ call, names, s
   const methods = Object.fromEntries(names.map((name) => [name, methodOf(name)])) as OperationMethods<OwnLine>
   return {
     ...methods,
-    wait_for_quotes: makeWaitForQuotes(methods.get_quote_request, sleep),
-    events: makeEvents(methods.list_events, sleep)
+    wait_for_quotes: makeWaitForQuotes(methods.get_quote_request, sleep, checkRules),
+    events: makeEvents(methods.list_events, sleep, checkRules)
   }
 }

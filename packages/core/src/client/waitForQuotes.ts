@@ -1,5 +1,5 @@
 import type { AnswerOf, Client, OperationMethods, WaitOptions } from "./Client.ts"
-import { check, inRange } from "./InvalidArgument.ts"
+import { type CheckRules, inRange } from "./InvalidArgument.ts"
 import type { Sleep } from "./waiting.ts"
 import { retryPause } from "./waiting.ts"
 
@@ -19,7 +19,7 @@ const unchangedPauseMs = 500
 
 /** Makes the `wait_for_quotes` method from a function that reads a quote request. */
 export const makeWaitForQuotes =
-  (get: OperationMethods["get_quote_request"], sleep: Sleep): Client["wait_for_quotes"] =>
+  (get: OperationMethods["get_quote_request"], sleep: Sleep, check: CheckRules): Client["wait_for_quotes"] =>
   async (id, options = {}) => {
     const { read_handle, signal } = options
     const timeoutMs = options.timeout_ms ?? defaultTimeoutMs

@@ -29,13 +29,15 @@ type Administration = Pick<
 
 /** Makes the administration methods. They run their calls with `run`. */
 export const administration = (run: Lifetime["call"]): Administration => ({
-  createOrganization: (name) =>
-    run(
+  createOrganization: async (name) => {
+    given.createOrganization({ name })
+    return run(
       Effect.map(
         onAccess((access) => access.createOrganization(name)),
         views.organization
       )
-    ),
+    )
+  },
   listOrganizations: () =>
     run(
       Effect.map(

@@ -91,7 +91,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
       const onProgress = (progress: SealProgress) => Effect.sync(() => on_progress?.(progress))
       return run(SealedRows.use(({ rotate }) => rotate(onProgress)))
     },
-    client: (key) => makeClient({ names, call: callOf(key), sleep }),
+    client: (key) => makeClient({ names, call: callOf(key), sleep, check: given.rules }),
     consume,
     listConsumers: () => run(Consumers.use((consumers) => consumers.list())),
     listParkedEvents: async (name, filter = {}) => {

@@ -1,8 +1,10 @@
 import { Effect, Schema } from "effect"
+import { OrganizationName } from "../access/ApiKey.ts"
 import { Environment, KeyKind } from "../access/Caller.ts"
+import { type CheckRules, mistakesOf } from "../client/InvalidArgument.ts"
 import { maxName, OperatorScope } from "../operators/OperatorToken.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { AnyObject, Callable, checker } from "../wire/Argument.ts"
+import { AnyObject, Callable, checker, mistaken } from "../wire/Argument.ts"
 import { EventId, KeyId, OperatorTokenId, OrganizationId } from "../wire/Ids.ts"
 import { textUpTo } from "../wire/Input.ts"
 
@@ -16,6 +18,7 @@ const ParkedEvent = Schema.Struct({
   event_id: Schema.String
 })
 
+export const createOrganization = checker("createOrganization", Schema.Struct({ name: OrganizationName }))
 export const createKey = checker(
   "createKey",
   Schema.Struct({ organization_id: Schema.String, environment: Environment, kind: KeyKind })
@@ -92,4 +95,10 @@ export const snapshot = (input: unknown): unknown => {
   } catch {
     return input
   }
+}
+
+/** Checks a client's options. The error is the `InvalidArgument` that all methods of the service use. */
+export const rules: CheckRules = (functionName, rulesOfCall) => {
+  const mistakes = mistakesOf(rulesOfCall)
+  if (mistakes.length > 0) throw mistaken(functionName, mistakes)
 }

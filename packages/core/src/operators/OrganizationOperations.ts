@@ -1,11 +1,11 @@
 import { Effect, Schema } from "effect"
 import { Access } from "../access/Access.ts"
-import type * as ApiKey from "../access/ApiKey.ts"
+import * as ApiKey from "../access/ApiKey.ts"
 import { Environment, KeyKind } from "../access/Caller.ts"
 import { CarrierAdapters, environmentsOf } from "../carriers/Carrier.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
-import { Nothing, textUpTo } from "../wire/Input.ts"
+import { Nothing } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"
 import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 import * as OperatorOperation from "./OperatorOperation.ts"
@@ -59,9 +59,7 @@ export const createOrganization = OperatorOperation.make({
   scope: "write",
   reach: "deployment",
   input: Schema.Struct({
-    name: textUpTo(200, 1)
-      .check(Schema.isPattern(/\S/u, { expected: "non-blank text" }))
-      .annotateKey({ description: "Its name, 1 to 200 characters" })
+    name: ApiKey.OrganizationName.annotateKey({ description: "Its name, 1 to 200 characters" })
   }),
   output: Organization,
   errors: [],
