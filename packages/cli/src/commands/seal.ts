@@ -79,7 +79,7 @@ const rotate = Command.make("rotate", reportAllErrors(flags), (settings) =>
     )
     if (settings.json) yield* Console.log(JSON.stringify(rotation))
     else for (const line of summaryOf(rotation)) yield* Console.log(line)
-    if (!rotation.complete) return yield* new CommandFailed({ message: "Older keys still seal rows." })
+    if (!rotation.complete) return yield* new CommandFailed({ message: "Hosts still seal with an older key." })
   }).pipe(Database.withSealedRows(settings))
 ).pipe(
   Command.withDescription(

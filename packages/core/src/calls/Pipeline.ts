@@ -261,7 +261,7 @@ const enterUnrouted = Effect.fnUntraced(function* (
   return yield* notFound
 })
 
-/** Runs a call. Everything up to the first step that must wait runs synchronously, without Effect's run loop. */
+/** Runs a call. Everything up to the first wait runs outside Effect's run loop (docs/decisions/tuning.md). */
 const perform = Effect.fnUntracedEager(function* <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
   request: Request,

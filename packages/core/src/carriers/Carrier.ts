@@ -116,7 +116,7 @@ export const CarrierOffer = Schema.Struct({
   billing_cycle: Schema.NullOr(Schema.String),
   /** Fees in addition to the premium. */
   fees: Schema.Array(Schema.Struct({ code: Schema.String, amount: Money })),
-  /** Sentences from the carrier to the person. */
+  /** The conditions of the offer, as sentences for the person. */
   conditions: Schema.Array(Schema.String),
   /** What is insured, such as a vehicle, each with its coverages. */
   subjects: Schema.Array(CoveredSubject),

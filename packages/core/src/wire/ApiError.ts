@@ -159,8 +159,8 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   /** How long to wait before the call can succeed, in seconds; null if waiting does not help. */
   readonly retry_after_seconds: number | null
   /**
-   * The revision in which the error is written; null for the newest one, which `not_found` and errors before the
-   * revision is known always use.
+   * The revision in which the error is written; null for the newest one. `not_found` always uses the newest one. So does
+   * any error that occurs before the revision is known.
    */
   readonly revision: string | null
 }> {

@@ -171,10 +171,7 @@ export const send = (
   if (!isUnreadAndLarge(request)) {
     response.writeHead(answer.status, headers)
     onSent(length)
-    // If there are as many bytes as characters, the text is ASCII. Writing it as Latin-1 takes a third of the memory
-    // and no encoding.
     if (length > pieceBytes && request.method !== "HEAD") writePieces(response, bytesOf(answer.body), onSent)
-    else if (length === answer.body?.length) response.end(answer.body, "latin1")
     else response.end(answer.body)
     return
   }

@@ -132,21 +132,10 @@ class Inlet {
    */
   private take(chunk: Uint8Array | null): boolean {
     const isFirst = this.waiting.length === 0 && !this.isHeld
-    if (isFirst && (chunk === null || chunk.length <= this.small_bytes)) return this.passThrough(chunk)
+    if (isFirst && (chunk === null || chunk.length <= this.small_bytes)) return this.push(chunk)
     this.waiting.push(chunk)
     this.schedule()
     return false
-  }
-
-  /**
-   * Emits the chunk without the stream's buffer if the stream is flowing and empty. Using the buffer would take about
-   * two microseconds more.
-   */
-  private passThrough(chunk: Uint8Array | null): boolean {
-    const { socket } = this
-    return chunk !== null && socket.readableFlowing === true && socket.readableLength === 0
-      ? socket.emit("data", chunk)
-      : this.push(chunk)
   }
 
   /** Passes the next slice on to be parsed. */

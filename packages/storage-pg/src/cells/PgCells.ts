@@ -66,7 +66,7 @@ const unlessRefused = <A, R>(
 
 /**
  * Lets each cell that shares its server with another cell write with one statement at a time, unless its settings say
- * otherwise. With two, each statement would contain fewer changes, and the server would use a fifth more time.
+ * otherwise. With two, each statement would contain fewer changes (docs/decisions/tuning.md).
  */
 const withWriters = ([first, ...others]: AllCells): AllCells => {
   const placeOf = ({ url }: CellOptions) => targetOf(url)?.place ?? null

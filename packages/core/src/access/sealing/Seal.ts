@@ -31,7 +31,7 @@ export class SealKeys extends Context.Service<
 
 const blockBytes = 4_096
 
-/** Makes a function that takes nonces from blocks of 4 KiB. Asking the platform for each nonce would take 3 µs. */
+/** Makes a function that takes nonces from blocks of 4 KiB. See docs/decisions/tuning.md. */
 export const nonces = (random: SecureRandom.SecureRandom["Service"]): (() => Uint8Array) => {
   let block: Uint8Array = new Uint8Array(0)
   let used = 0

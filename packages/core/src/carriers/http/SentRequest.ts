@@ -116,8 +116,8 @@ const hasLengthUpTo = (maxBytes: number, { headers }: HttpClientResponse.HttpCli
   headers["content-encoding"] === undefined && Number(headers["content-length"]) <= maxBytes
 
 /**
- * Reads an answer that declares its length, without a stream. Most answers declare it, and this saves much of a
- * request's CPU time.
+ * Reads an answer that declares its length, without a stream. Most answers declare it
+ * (docs/decisions/tuning.md).
  */
 const readWhole = (response: HttpClientResponse.HttpClientResponse, target: Target) =>
   Effect.mapBoth(response.arrayBuffer, {

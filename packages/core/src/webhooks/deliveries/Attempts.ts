@@ -147,7 +147,7 @@ const readingSubscriptions = (storage: StorageService) => {
     })
 }
 
-/** The maximum number of cached keys. Without the cache, opening the sealed secret would cost more than signing. */
+/** The maximum number of cached keys (docs/decisions/tuning.md). */
 const maxOpened = 10_000
 
 /** The key of an opened secret, and the subscription for which the secret was sealed. */
