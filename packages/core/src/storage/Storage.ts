@@ -16,9 +16,9 @@ export class VersionConflict extends Data.TaggedError("VersionConflict")<{
   override readonly message = `The ${this.kind} ${this.id} has changed since it was read.`
 }
 
-/** The job's lease has expired, and another host may hold the job. Drop the result. */
+/** The job was claimed again after its lease had expired, or is already finished. Drop the result. */
 export class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly lease: Lease }> {
-  override readonly message = `The lease of the job with the number ${this.lease.number} has expired.`
+  override readonly message = `The lease of the job with the number ${this.lease.number} is lost.`
 }
 
 /** Storage cannot be reached for now. */
@@ -208,7 +208,8 @@ export interface StorageCell {
  * 1. Version rule: a write of version n requires version n - 1 in storage, and every expected record must have its
  *    expected version. This is the only concurrency rule. It also makes retries safe: the response to a call with an
  *    idempotency key is a record, and its first version can be written only once.
- * 2. Fence: a change that finishes jobs must hold all their leases.
+ * 2. Fence: a change that finishes jobs must have the latest leases of all of them. An expired lease is still the latest
+ *    until another claim takes the job.
  * 3. Feed order: events are numbered in commit order without gaps. No event ever appears before one that was already
  *    read.
  * 4. Clock: jobs are due in workspace time. A change that moves the workspace's clock moves its waiting jobs.

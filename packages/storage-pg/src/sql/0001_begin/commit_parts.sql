@@ -220,8 +220,12 @@ begin
   end if;
 
   if true = any (writes_keeps_history) then
-    insert into quotewire.older_version
-    select r.* from unnest(writes_change, writes_workspace, writes_keeps_history, writes_kind, writes_id, writes_version)
+    insert into quotewire.older_version (
+      workspace_id, kind, id, version, parent, status, line, labels, about, created_at, updated_at, expires_at, body
+    )
+    select r.workspace_id, r.kind, r.id, r.version, r.parent, r.status, r.line, r.labels, r.about, r.created_at,
+      r.updated_at, r.expires_at, r.body
+    from unnest(writes_change, writes_workspace, writes_keeps_history, writes_kind, writes_id, writes_version)
       w (change, workspace, keeps_history, kind, id, version)
     join quotewire.record r on r.workspace_id = workspaces_id[w.workspace] and r.kind = w.kind and r.id = w.id
     where w.keeps_history and w.version > 1 and not w.change = any (refused);
