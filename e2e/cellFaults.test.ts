@@ -151,7 +151,7 @@ layer(Layer.provideMerge(host, second), { excludeTestServices: true, timeout: "6
   "a failing server with cells",
   (it) => {
     it.effect.each(faults)(
-      "loses nothing for its own callers and does not affect others when it $what",
+      "loses no data, and does not affect other servers' callers, when it $what",
       ({ begin, end, isAnswering }) =>
         Effect.gen(function* () {
           const { call } = yield* Host

@@ -16,7 +16,7 @@ const [first = 1, last = first] = (process.env.QUOTEWIRE_CRASH_SEEDS ?? "1-3").s
 describe("crashing and pausing hosts on one PostgreSQL", () => {
   for (let seed = first; seed <= last; seed++) {
     it.effect(
-      `set the clock to the sum of the callers' advances, and deliver every event: seed ${seed}`,
+      `set the sandbox's clock to the sum of all advances, and deliver every event: seed ${seed}`,
       () =>
         Effect.gen(function* () {
           const { options, url } = yield* scopedDatabase

@@ -98,7 +98,7 @@ everywhere("a caller's journeys", (it) => {
     })
   )
 
-  it.effect("a caller gets the same request for the same key and input, or otherwise a conflict", () =>
+  it.effect("a caller's repeated key returns the original request, or a conflict for different input", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -115,7 +115,7 @@ everywhere("a caller's journeys", (it) => {
     })
   )
 
-  it.effect("a caller can cancel a queued request, but not one that has begun", () =>
+  it.effect("a caller can cancel a queued request, but not a request that has begun", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

@@ -115,7 +115,7 @@ onEveryStorage("idempotency keys", (it) => {
     })
   )
 
-  it.effect("a hundred identical concurrent calls run a sandbox control once, whichever it is", () =>
+  it.effect("a hundred identical concurrent calls run each sandbox control once", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

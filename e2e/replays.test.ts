@@ -40,7 +40,7 @@ const confirmedSubscriber = Effect.fnUntraced(function* (eventTypes: ReadonlyArr
 })
 
 onEveryStorage("sandbox replays", (it) => {
-  it.effect("a replay can send every event as recorded, and explains how to handle it", () =>
+  it.effect("a replay can send every event as recorded, and explains how to handle duplicates", () =>
     Effect.gen(function* () {
       const { replay, after, chosen, bodies, attempts, allAre, receiver } = yield* confirmedSubscriber()
       const { scenarioCode, deliveries, notice, recovery } = yield* replay()
@@ -104,7 +104,7 @@ onEveryStorage("sandbox replays", (it) => {
     })
   )
 
-  it.effect("a replay sends each subscription only the event types that it selected", () =>
+  it.effect("a replay sends each subscription only the event types that the subscription selected", () =>
     Effect.gen(function* () {
       const { replay, after, chosen } = yield* confirmedSubscriber(["quote.created"])
       assert.lengthOf(chosen, 3)

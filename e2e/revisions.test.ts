@@ -104,7 +104,7 @@ const storesNot: ReadonlyArray<First> = [
 describe("an integration's pinned revision", () => {
   for (const [what, target, sending] of stores) {
     testOnEveryStorage(
-      `is stored by a first request that ${what}`,
+      `is stored if the first request ${what}`,
       Effect.gen(function* () {
         assert.strictEqual(yield* toldAfter(target, sending), `200 ${older}`)
       })
@@ -112,7 +112,7 @@ describe("an integration's pinned revision", () => {
   }
   for (const [what, target, sending] of storesNot) {
     testOnEveryStorage(
-      `is not stored by a request that ${what}`,
+      `is not stored if the first request ${what}`,
       Effect.gen(function* () {
         assert.strictEqual(yield* toldAfter(target, sending), `200 ${newer}`)
       })

@@ -136,7 +136,7 @@ onEveryHost("the specification", (it) => {
     })
   )
 
-  it.effect("a client can have ten active subscriptions, and can replace one that it disables", () =>
+  it.effect("a client can have at most ten active subscriptions, and can replace a disabled subscription", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const create = (event_types: ReadonlyArray<string> = ["quote.created"]) =>

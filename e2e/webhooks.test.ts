@@ -70,7 +70,7 @@ onEveryHost("webhooks", (it) => {
     })
   )
 
-  it.effect("a subscriber gets only its selected event types, even after it changes them", () =>
+  it.effect("a subscriber gets only its selected event types, even after changing the selection", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, logUntil } = yield* subscribe(keys, {}, ["quote_request.completed"])
@@ -156,7 +156,7 @@ onEveryHost("webhooks", (it) => {
     })
   )
 
-  it.effect("a subscriber can rotate its secret; both secrets sign for a day, and then only the new one", () =>
+  it.effect("a subscriber can rotate its secret; both sign for a day, then only the new secret", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, secret, call, listed, logUntil } = yield* subscribe(keys)
@@ -188,7 +188,7 @@ onEveryHost("webhooks", (it) => {
     })
   )
 
-  it.effect("a subscriber gets nothing after five days of failures, until a PATCH with its URL", () =>
+  it.effect("a subscriber gets no events after five failing days, until a PATCH sends its URL", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, id, call, health, listed, log, logUntil } = yield* subscribe(keys, {
@@ -230,7 +230,7 @@ onEveryHost("webhooks", (it) => {
     })
   )
 
-  it.effect("a subscriber can delete its subscription repeatedly, and then gets nothing", () =>
+  it.effect("a subscriber can delete its subscription repeatedly, and then gets no events", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, health, allAre, logUntil } = yield* subscribe(keys, { otherwise: Receiver.fail(500) })
@@ -252,7 +252,7 @@ onEveryHost("webhooks", (it) => {
     })
   )
 
-  it.effect("a subscriber gets a test event that is in no feed and reaches no one else", () =>
+  it.effect("a subscriber gets a test event that reaches no feed and no other subscriber", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys

@@ -198,7 +198,7 @@ const targetsOf = ({ cursor, cursor_web, vscode, vscode_web }: InstallLinks): Re
 describe("the entry in the MCP server registry", () => {
   const server = decoded(Server, "packages/cli/server.json")
 
-  it("names the package and its version, as the package names the entry", () => {
+  it("names the package and its version, and matches the package's mcpName", () => {
     assert.strictEqual(server.version, version)
     assert.deepStrictEqual(
       server.packages.map(({ identifier, version }) => [identifier, version]),
@@ -225,7 +225,7 @@ describe("the entry in the MCP server registry", () => {
     assert.isTrue(key?.isSecret)
   })
 
-  it.live("starts a program that forwards to the host that the remote entry and every link name", () =>
+  it.live("starts a program that forwards calls to the host in the remote entry and links", () =>
     Effect.gen(function* () {
       const { base_url } = yield* host
       const [{ environmentVariables, packageArguments }] = server.packages
@@ -277,7 +277,7 @@ describe("the plugin and the extension", () => {
     }
   })
 
-  it("are where the marketplace looks for them", () => {
+  it("have their plugin.json in the folder that the marketplace lists", () => {
     const Marketplace = Schema.Struct({
       plugins: Schema.NonEmptyArray(Schema.Struct({ name: Schema.String, source: Schema.String }))
     })

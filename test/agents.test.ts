@@ -90,7 +90,7 @@ describe("a client's copy of a tool declaration", () => {
 })
 
 describe("the pages that npm run agents writes", () => {
-  it("name every client, in the versions that the folder installs", () => {
+  it("list every client with the versions that the client's folder installs", () => {
     const { text } = read("docs/reference/agents.md")
     for (const { folder, program, title } of clients) {
       assert.include(text, `| ${title} `)

@@ -52,7 +52,7 @@ describe("the code", () => {
     )
   })
 
-  it("says nothing about how it was written", () => {
+  it("mentions no authoring tools and no paths of the author's machine", () => {
     const texts = [
       ...sources("docs", ".md"),
       ...["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"].map((name) => read(`${name}.md`))

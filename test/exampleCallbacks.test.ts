@@ -46,7 +46,7 @@ describe("a callback to the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await world.resultOf(id), ["quoted", 1])
   })
 
-  it("gets a retry answer for a minute if its number is unknown, and is then refused", async () => {
+  it("gets retry answers for a minute, then a 404, if its application number is unknown", async () => {
     await using world = await practise(callbacksAt)
     const sent = Date.parse("2026-11-20T12:00:00Z")
     assert.deepStrictEqual(await send(world.callback_url, accepted("APP-9")), [503, "5"])
@@ -73,7 +73,7 @@ describe("a callback to the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await sandbox.resultOf(ids[2]), ["pending", null])
   })
 
-  it("counts as an unreadable answer and is logged if it is signed garbage", async () => {
+  it("causes unreadable_answer and a warning if it contains signed garbage", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     const id = await world.start()

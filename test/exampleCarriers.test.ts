@@ -276,7 +276,7 @@ describe("an answer after ten minutes", () => {
     assert.lengthOf(saidOf(world.warnings, id), 2)
   })
 
-  it("changes nothing if it arrives as a callback, but is recorded", async () => {
+  it("is recorded if it arrives as a callback, but does not change the result", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     const id = await world.start()
@@ -303,8 +303,8 @@ describe("a host that dies between the two steps of a quote", () => {
     }
   ]) {
     const title = idempotent
-      ? "has its death reported by the next host, which asks again with the same key"
-      : "has its death reported by the next host, which does not ask a non-idempotent carrier again"
+      ? "is reported by the next host, which asks again with the same idempotency key"
+      : "is reported by the next host, which does not ask a non-idempotent carrier again"
     it(title, async () => {
       await using world = await practise(jsonPolls, { terms: { idempotent } })
       world.carrier.turn("slow")
@@ -329,7 +329,7 @@ describe("an example carrier called through fetch", () => {
     ["bomb", ["no_answer", "unreadable_answer"]],
     ["redirect", ["no_answer", "carrier_error"]],
     ["twice", ["quoted", 18_000]]
-  ] as const)("has the same result in the practice carrier's mode %s", async (weather, result) => {
+  ] as const)("returns the expected result in the practice carrier's %s mode", async (weather, result) => {
     await using world = await practise(jsonPolls, { transport: "fetch" })
     world.carrier.turn(weather)
     assert.deepStrictEqual(await world.ended(await world.start()), [...result])

@@ -71,7 +71,7 @@ describe.each(recipes)("$name", ({ load }) => {
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("the recipe does not mark the event if the handler fails, so the next delivery is handled", () =>
+  it("the recipe does not mark the event as handled if the handler fails", () =>
     withRecipe(async ({ handle }, stored) => {
       assert.isDefined(
         await handle(failing).then(
@@ -84,7 +84,7 @@ describe.each(recipes)("$name", ({ load }) => {
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("the recipe handles a copy that waited for a copy whose handler failed", () =>
+  it("the recipe handles an event's second copy after the first copy's handler failed", () =>
     withRecipe(async ({ handle }, stored) => {
       await Promise.allSettled([handle(failing), handle(event)])
       assert.deepStrictEqual(await stored(), [1, 1])

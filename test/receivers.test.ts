@@ -153,7 +153,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver reads only newer versions, and never returns to an older one", () =>
+  it.live("a receiver reads only newer versions, and never returns to an older version", () =>
     Effect.gen(function* () {
       // The read may be newer than the event or, from a lagging replica, older than the stored state.
       const read = async ({ id, version }: Resource) => ({
@@ -193,7 +193,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver survives a failed event, and handles it when it arrives again", () =>
+  it.live("a receiver survives a failed event, and handles the event's next delivery", () =>
     Effect.gen(function* () {
       const errors = vi.spyOn(console, "error").mockImplementation(() => {})
       let isDown = true

@@ -105,7 +105,7 @@ describe("the release check", () => {
     fails(versionFailures([packed(), packed({ version: "1.1.0" })], "1.2.0"), /^@quotewire\/core has version 1\.1\.0/)
   })
 
-  it("finds every file that repeats a version", () => {
+  it("finds every file that contains an outdated version", () => {
     const { version = "" } = manifest("packages/core")
     const text = (path: string) => read(path).text
     assert.deepStrictEqual(repeatedVersionFailures(text, version), [])
@@ -143,7 +143,7 @@ describe("the release check", () => {
     fails(publishFailures(packed({ publishConfig: {} })), /is not public/, /has no provenance/)
   })
 
-  it("compares descriptions with the first package's and the repository's", () => {
+  it("requires package metadata to match the first package and the repository", () => {
     const first = packed().manifest
     assert.deepStrictEqual(descriptionFailures(packed(), first, repository), [])
     const other = packed({ description: "", keywords: [], license: "MIT", engines: { node: ">=20" } })

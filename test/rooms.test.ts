@@ -82,7 +82,7 @@ describe("source folders", () => {
     "storage-memory": ["the root", "testing"]
   }
 
-  it("match those that ARCHITECTURE.md describes in the core", () => {
+  it("match ARCHITECTURE.md's list of core folders", () => {
     const page = readFileSync(new URL("../ARCHITECTURE.md", import.meta.url), "utf8")
     const described = Array.from(page.matchAll(/^ {2}(\w+)\/ +\S/gm), ([, name]) => name)
     const elsewhere = ["the root", "testing", "program", "index.ts"]
@@ -187,7 +187,7 @@ describe("source folders", () => {
     )
   })
 
-  it("stay small: six files at the core's root, about twenty in a folder", () => {
+  it("contain at most six files at the core's root, and 21 files elsewhere", () => {
     const folders = new Map<string, number>()
     for (const { path } of shipped) {
       const folder = path.slice(0, path.lastIndexOf("/"))

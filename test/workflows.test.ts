@@ -169,7 +169,7 @@ describe("a workflow", () => {
 describe("the tests in CI", () => {
   const workflow = workflowOf("tests.yml")
 
-  it("run on every supported Node, each with that Node's own binary", () => {
+  it("run on every supported Node release, each with that release's own binary", () => {
     assert.deepStrictEqual(workflow.jobs.node?.strategy?.matrix, { node: [22, 24, 26] })
     assert.deepStrictEqual(runsOf(workflow, "node"), ["npm ci", "node node_modules/vitest/vitest.mjs run"])
   })

@@ -19,7 +19,7 @@ const post = (baseUrl: string, body: string, init: RequestInit = {}) =>
   })
 
 layer(agentHosts(), { excludeTestServices: true })("agents over HTTP", (it) => {
-  it.effect("the agent endpoint accepts a body of 256 KiB, and refuses a larger one with 413", () =>
+  it.effect("the agent endpoint accepts a 256 KiB body, and refuses a larger body with 413", () =>
     Effect.gen(function* () {
       const { base_urls } = yield* AgentHosts
       const bare = toolsCall(1, "get_quote", { id: "" }).length

@@ -114,7 +114,7 @@ layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
         })
     )
 
-    it.effect.each(names)("starts nothing if the person declines: %s", (program) =>
+    it.effect.each(names)("starts no quote request if the person declines: %s", (program) =>
       Effect.gen(function* () {
         const shown: Person["shown"] = []
         const { start } = yield* connect(program, { shown, answer: () => ({ action: "decline" }) })

@@ -160,7 +160,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent's journeys", (it) =
       })
   )
 
-  it.effect("an agent without a key cannot consent itself, send receipts, or use non-UUID request keys", () =>
+  it.effect("an agent without a key cannot start with false consent, receipts or non-UUID request keys", () =>
     Effect.gen(function* () {
       const { base_urls } = yield* AgentHosts
       const client = yield* connect("1.32.2", base_urls, null)

@@ -141,7 +141,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("a program that s
     })
   )
 
-  it.effect("the quote card shows a carrier's question, unknown values and an expired quote correctly", () =>
+  it.effect("the quote card shows a carrier's question, and labels unknown values and expired quotes", () =>
     Effect.gen(function* () {
       const { advance, call, card, open } = yield* CardProgram
       yield* shown("renters", "action_required", 8)

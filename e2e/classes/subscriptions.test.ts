@@ -40,7 +40,7 @@ const signersOf = Effect.fnUntraced(function* (sent: ReadonlyArray<Sent>, secret
 describe("a subscription that is edited on host A while host B delivers", () => {
   const endpoint = { isUp: true }
   testWebhooks(
-    "uses the new URL and secret immediately, even if host B has cached the old ones",
+    "uses the new URL and secret immediately, even if host B cached the old values",
     (endpoints) =>
       Effect.gen(function* () {
         const there = yield* anotherHost({ webhooks: endpoints.layer })

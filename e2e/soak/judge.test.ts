@@ -84,7 +84,7 @@ describe("a burst of load", () => {
   const judged = (after: Partial<typeof before>, peak_rss = before.rss) =>
     judgeCrowd({ name: "slow readers", before, after: { ...before, ...after }, peak_rss })
 
-  it("fails the check if it leaves more behind than its bounds allow", () => {
+  it("fails the check if memory or descriptors exceed their bounds after the burst", () => {
     assert.deepStrictEqual(judged({ heap: before.heap + crowdBounds.heap }), [])
     assert.deepStrictEqual(judged({ descriptors: 71 }), [
       "slow readers: the number of descriptors grew by 11, more than 10"

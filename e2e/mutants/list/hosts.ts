@@ -96,7 +96,7 @@ const ofMcp = inPackage("mcp")({
       name: "tools that the caller may not call are listed",
       from: "(operation.authority.callers.includes(audience.kind) ? show(audience) : null)",
       to: "show(audience)",
-      found_by: test("packages/mcp/test/tools.test.ts", "include only those that the caller may call, in a fixed order")
+      found_by: test("packages/mcp/test/tools.test.ts", "include only tools that the caller may call, in a fixed order")
     }
   ]
 })

@@ -21,7 +21,7 @@ describe("a simulated service on the SQL that ships", () => {
     }
   })
 
-  it("lets a consumer take over when a host dies holding its lease", {
+  it("lets a consumer take over when the host that holds the consumer's lease dies", {
     timeout: 120_000
   }, () => {
     assert.deepStrictEqual(play(Writer.write(4, { requests: 4 }), nextGround()).findings, [])

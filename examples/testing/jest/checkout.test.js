@@ -23,7 +23,7 @@ test("the checkout asks for missing facts", async () => {
   })
 })
 
-test("the checkout has no offer if every carrier declines", async () => {
+test("the checkout shows no offer if every carrier declines", async () => {
   world = await sandbox({ scenario: "zero_quotes" })
   const page = await world.advanceUntil(checkOut(world.client, order, async (quotes) => quotes[0]))
   expect(page).toEqual({ shows: "no_offer" })

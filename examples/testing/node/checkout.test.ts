@@ -22,7 +22,7 @@ test("the checkout asks for missing facts", async () => {
   })
 })
 
-test("the checkout has no offer if every carrier declines", async () => {
+test("the checkout shows no offer if every carrier declines", async () => {
   await using world = await sandbox({ scenario: "zero_quotes" })
   const page = await world.advanceUntil(checkOut(world.client, order, async (quotes) => quotes[0]))
   assert.deepEqual(page, { shows: "no_offer" })

@@ -231,7 +231,7 @@ describe("quotewire carriers ask", () => {
     })
   )
 
-  it.live("records only to a file, and keeps an existing file if the carrier does not answer", () =>
+  it.live("requires --record with --cassette, and keeps an existing cassette if the carrier is unreachable", () =>
     Effect.gen(function* () {
       for (const one of [["--record"], ["--cassette", join(folder, "none.json")]]) {
         const { err, how } = yield* runInProcess(["carriers", "ask", module, ...one], {})

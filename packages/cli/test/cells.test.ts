@@ -210,7 +210,7 @@ describe("quotewire cells", () => {
     })
   )
 
-  it.effect("names an unusable cell or a failed migration", () =>
+  it.effect("reports which cell is unusable or failed to migrate", () =>
     Effect.gen(function* () {
       const { env, url } = yield* threeCells
       yield* done(["migrate"], env)

@@ -224,7 +224,7 @@ describe("an unusable configuration file", () => {
     })
   )
 
-  it.live("is not named if it does not exist, because its name may be a secret", () =>
+  it.live("causes an error that omits a missing file's name, which may be a secret", () =>
     Effect.gen(function* () {
       const missing = [
         { name: "secret.ts", says: "name a file that exists" },
@@ -339,7 +339,7 @@ describe("quotewire dev with a configuration file", () => {
     })
   )
 
-  it.live("asks its carriers in the sandbox, along with the fictional ones", () =>
+  it.live("asks its carriers in the sandbox, along with the fictional carriers", () =>
     Effect.gen(function* () {
       const ready = yield* host(dev, {}, yield* folder(withAcme))
       const { base_url, keys } = JSON.parse(ready.output())

@@ -118,7 +118,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("reads values from standard input, or only from variables if any is set", () =>
+  it.live("reads values from standard input, or only from variables if any variable is set", () =>
     Effect.gen(function* () {
       const { connections, place } = yield* world
       const codeOf = (ran: Ran): unknown => JSON.parse(done(ran)).values.producer_code
@@ -169,7 +169,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("fails if the carrier refuses a connection, and names one that cannot be tested", () =>
+  it.live("fails if a connection does not work, and reports if a connection cannot be tested", () =>
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       done(yield* connections("set", place, "producer_code=1\napi_key=hunter22"))
@@ -184,7 +184,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("requires the database's seal keys, and says so in one sentence", () =>
+  it.live("explains in one sentence that it requires the database's seal keys", () =>
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       done(yield* connections("set", place, `producer_code=1\napi_key=${secret}`))

@@ -77,7 +77,7 @@ describe("quotewire consumers", () => {
     })
   )
 
-  it.live("fails for an event that is not parked, and for an invalid name", () =>
+  it.live("fails for an event that is not parked, and for an invalid consumer name", () =>
     Effect.gen(function* () {
       const { event, place, run } = yield* withParkedEvent
       yield* run("drop", "billing", event.event_id, ...place)

@@ -94,7 +94,7 @@ const killWhileSending = async (host: Sandbox, count: number, acknowledged: Set<
 
 describe("quotewire dev --data", () => {
   it.live(
-    "keeps its organization, keys and clock across restarts, readable only by the owner",
+    "keeps its organization, keys and clock across restarts, in files only their owner can read",
     () =>
       Effect.gen(function* () {
         const folder = yield* dataIn

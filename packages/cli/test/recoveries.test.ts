@@ -92,7 +92,7 @@ describe("quotewire recoveries", () => {
     })
   )
 
-  it.live("names a missing setting", () =>
+  it.live("fails with a usage error that names a missing setting", () =>
     Effect.gen(function* () {
       const { operator, organization, owner, subscription } = yield* start
       const said = (args: ReadonlyArray<string>, env: Record<string, string>) =>

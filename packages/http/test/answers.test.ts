@@ -9,7 +9,7 @@ import * as Wire from "./support/wire.ts"
 const conforms = Conforms.make(OpenApi.document(operations, "https://api.quotewire.dev"))
 
 describe("HTTP responses", () => {
-  it.live("have the operation's exact bytes and a Content-Length", () =>
+  it.live("contain exactly the operation's bytes, and declare their Content-Length", () =>
     Effect.gen(function* () {
       const { keys, port, send } = yield* start()
       const answer = yield* send("GET", "/v1/things/th_1")
@@ -30,7 +30,7 @@ describe("HTTP responses", () => {
     })
   )
 
-  it.live("name the created resource's location and state whether they are replays", () =>
+  it.live("state the created resource's location and whether the response is a replay", () =>
     Effect.gen(function* () {
       const { notes, send } = yield* start()
       const make = send("POST", "/v1/things", { json: { name: "a" }, headers: { "idempotency-key": "k1" } })

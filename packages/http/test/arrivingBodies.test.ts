@@ -122,7 +122,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("need a limit that leaves room for at least one body", () =>
+  it.live("share a limit that must allow at least one body of the maximum size", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const wrong = { max_arriving_bytes: 256 * 1024 - 1 }

@@ -136,7 +136,7 @@ describe("pipelined requests whose responses are not read", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("get their responses before a later request is refused", () =>
+  it.live("get their responses before a later malformed request is refused", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const { port } = yield* start({ routes: routesOf({ started: 0 }, Deferred.await(gate), Effect.void) })

@@ -37,7 +37,7 @@ const assertToldToRetry = ({ headers, status, text }: ReturnType<typeof Wire.par
 }
 
 describe("connections", () => {
-  it.live("are limited: extra ones are closed, and new ones are accepted once others end", () =>
+  it.live("beyond the limit are closed until an open connection ends", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ connections: 2 })
       const get = head(keys, "GET /v1/things/thing_1")
@@ -80,7 +80,7 @@ describe("large bodies", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("send a refusal that arrives even if the caller reads only after sending everything", () =>
+  it.live("cause a refusal that arrives even if the caller reads only after sending everything", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const answer = yield* send("POST", "/v1/things", {
@@ -132,7 +132,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("leave nothing behind when they break during a body", () =>
+  it.live("make room for a new connection when they break during a body", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start({ connections: 1 })
       const wire = yield* readingBody(port, keys, "Content-Length: 100")

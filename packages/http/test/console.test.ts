@@ -121,7 +121,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("rejects an invalid option by name", () =>
+  it.live("rejects an invalid option with an error that names the option", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const options = JSON.parse('{ "console": "yes" }')

@@ -131,7 +131,7 @@ describe("a service embedded in a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("ignores a request that another handler has answered, but answers the others", () =>
+  it.live("ignores a request that another handler has answered, but answers all other requests", () =>
     Effect.gen(function* () {
       const first = yield* Deferred.make<ServerResponse>()
       const answerFirst = () => Effect.runFork(Effect.map(Deferred.await(first), (response) => response.end("first")))

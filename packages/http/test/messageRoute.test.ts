@@ -58,7 +58,7 @@ const telling = (hungUp: Deferred.Deferred<void>): MessageRoute.MessageEndpoint 
 const serve = (origins = pages) => start({ operations, routes: MessageRoute.make(echo, origins) })
 
 describe("a message endpoint", () => {
-  it.live("gets a body's JSON, the caller and the headers", () =>
+  it.live("receives a request's JSON, caller and headers", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const headers = { "echo-topic": "ducks", "user-agent": "curl/8", "x-other": "x" }
@@ -113,7 +113,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("is told when a body is compressed or not UTF-8 JSON, and chooses the response", () =>
+  it.live("chooses the response to a body that is compressed or not UTF-8 JSON", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const json = { "content-type": "application/json" }

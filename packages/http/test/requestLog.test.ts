@@ -79,7 +79,7 @@ describe("the request log over HTTP", () => {
     })
   )
 
-  it.live("has no user agent if the caller sends none", () =>
+  it.live("records no user agent if the caller sends no User-Agent header", () =>
     Effect.gen(function* () {
       const { keys, port, send } = yield* start({ operations })
       const head = `Host: x\r\nAuthorization: Bearer ${keys.server}\r\nConnection: close\r\n\r\n`

@@ -94,7 +94,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("has all its requests answered, however many normal ones arrive together", () =>
+  it.live("has all its requests answered, however many normal requests arrive together", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const text = yield* Wire.exchange(port, get(padding).repeat(300) + last)
@@ -102,7 +102,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is parsed in turns with other connections' data", () =>
+  it.live("is parsed alternately with other connections' data", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const made = yield* requestsMade

@@ -207,7 +207,7 @@ describe("a stdio bridge to a host", () => {
     })
   )
 
-  it.effect("sends only a few form answers at a time if the host accepts none", () =>
+  it.effect("sends only a few form answers at a time while the host accepts no answer", () =>
     Effect.gen(function* () {
       let open = 0
       const forms = Array.from({ length: 500 }, (_, i) => ({ ...asks, id: `form-${i}` }))

@@ -155,7 +155,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is asked for one of two alternatives, and can answer with a number", () =>
+  it.effect("is asked for either of two alternative facts, and can answer with a number", () =>
     Effect.gen(function* () {
       const pets = [{ species: "cat", breed: "mixed" }]
       const args = startWith(1, { line: "pet", application: { residence: { state: "NY", zip: "10001" }, pets } })
@@ -285,7 +285,7 @@ describe("a person who declines", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is told apart from a person who closes the form, who can be asked again", () =>
+  it.effect("is not asked again, unlike a person who closes the form", () =>
     Effect.gen(function* () {
       const question = yield* send(startWith(1))
       for (const answer of [{ action: "cancel" }, {}, "yes"].map((given) => answering(question, Object(given)))) {

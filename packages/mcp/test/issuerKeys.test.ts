@@ -87,7 +87,7 @@ describe("the OAuth issuer's keys", () => {
     )
   )
 
-  it.effect("finish loading even if the caller that first needed them disconnects", () =>
+  it.effect("finish loading even if the caller that triggered the loading disconnects", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, keys, requested, token }) {
         let open = () => {}
@@ -109,7 +109,7 @@ describe("the OAuth issuer's keys", () => {
     )
   )
 
-  it.effect("count as unavailable after five seconds of loading", () =>
+  it.effect("cause a 503 if they do not load within five seconds", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, requested, token }) {
         yield* answerWith(() => new Promise(() => {}))

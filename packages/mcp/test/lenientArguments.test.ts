@@ -55,7 +55,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("counts as missing for a required argument, and is refused for an unknown one", () =>
+  it.effect("means that a required argument is missing, and is refused for an unknown argument", () =>
     Effect.gen(function* () {
       const refused = yield* call("get_quote_request", { id: null, text: null })
       assert.sameMembers([...wrongOf(refused)], ["id: This field is required.", "text: This field is not known."])
@@ -80,7 +80,7 @@ describe("null", () => {
 })
 
 describe("an object sent as JSON text", () => {
-  it.effect("is parsed; the start call equals one that sends the object itself", () =>
+  it.effect("is parsed, and has the same effect as a call that sends the object itself", () =>
     Effect.gen(function* () {
       const first = yield* call("start_quote_request", {
         ...start,

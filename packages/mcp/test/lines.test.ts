@@ -38,7 +38,7 @@ describe("a host's lines", () => {
     })
   )
 
-  it.effect("appear with their facts in the declared application, even a custom line", () =>
+  it.effect("appear with their facts in the start tool's declaration, even a custom line", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const { body } = yield* send({ as: "server", message: ask("tools/list") })

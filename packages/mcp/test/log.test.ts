@@ -131,7 +131,7 @@ describe("the request log", () => {
   )
 })
 
-describe("the limit of failed authentications", () => {
+describe("the failed-authentication limit", () => {
   it.effect("counts a request with a refused key once, whatever the request calls", () =>
     Effect.gen(function* () {
       const wrong = { authorization: "Bearer sandbox_server_wrong" }

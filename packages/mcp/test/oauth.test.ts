@@ -150,7 +150,7 @@ describe("an issuer's token", () => {
 })
 
 describe("callers without a token", () => {
-  it.effect("are admitted with a key, or without one if the host has a keyless workspace", () =>
+  it.effect("are admitted with a key, or keyless if the host has a keyless workspace", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
         const agents = yield* Agents

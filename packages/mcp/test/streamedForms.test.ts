@@ -195,7 +195,7 @@ describe("a program that shows forms over HTTP after a handshake", () => {
 })
 
 describe("the answer to a form", () => {
-  it.effect("counts only once, and the first answer wins", () =>
+  it.effect("is ignored if an earlier answer to the form has arrived", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -238,7 +238,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("counts only in the fields that a form can have; other fields are dropped at any depth", () =>
+  it.effect("is read only from fields that a form can have; deeply nested fields are dropped", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin, headers } = yield* connected()
@@ -260,7 +260,7 @@ describe("the answer to a form", () => {
     }
   }
 
-  it.effect("is free the first time, because its call was already counted; repeats count as calls", () =>
+  it.effect("counts toward the call limit only if the answer is repeated", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -294,7 +294,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("counts as a call if it arrives too late", () =>
+  it.effect("counts toward the call limit if the answer arrives too late", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()

@@ -143,7 +143,7 @@ describe("a model that sees only structuredContent", () => {
 })
 
 describe("a model that asks for a line's required facts", () => {
-  it.effect("sees alternatives counted once, and learns which facts depend on other facts", () =>
+  it.effect("reads alternative facts counted as one, and learns which facts depend on other facts", () =>
     Effect.gen(function* () {
       const auto = (yield* call("get_capabilities", { line: "personal_auto" })).structuredContent.summary
       assert.include(auto, "Ask the person 6 things")
@@ -155,7 +155,7 @@ describe("a model that asks for a line's required facts", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets a short response for one state, or all states if it names none", () =>
+  it.effect("gets a short response if the call selects a state, and otherwise all states", () =>
     Effect.gen(function* () {
       const { capabilities } = (yield* call("get_capabilities", { line: "personal_auto", state: "TX" }))
         .structuredContent
@@ -182,7 +182,7 @@ describe("a model that asks for a line's required facts", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is told once which facts would do, with their paths", () =>
+  it.effect("reads the alternatives for a missing fact once, with their paths", () =>
     Effect.gen(function* () {
       yield* at
       const start = startOf("quotes_ready")
@@ -270,7 +270,7 @@ describe("reads with only_changes", () => {
       }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("refer to an earlier quote by name instead of repeating what it contains", () =>
+  it.effect("refer to the first quote's ID instead of repeating the coverage", () =>
     Effect.gen(function* () {
       yield* at
       const { id, version } = (yield* call("start_quote_request", startOf("quotes_ready"))).structuredContent
@@ -311,7 +311,7 @@ describe("reads with only_changes", () => {
   )
 
   it.effect.each([1, 99])(
-    "contain everything that an unread version lacks, with shared parts only once: since_version %s",
+    "contain the whole request, with shared quote fields once, if since_version was never read: %s",
     (version) =>
       Effect.gen(function* () {
         const id = yield* played("quotes_ready")

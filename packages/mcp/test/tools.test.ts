@@ -31,7 +31,7 @@ const flat = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartm
 const withReceipt = { line: "renters", request_key: "k-1", consent_receipt_id: "receipt-0001", application: flat }
 
 describe("the tools", () => {
-  it.effect("include only those that the caller may call, in a fixed order", () =>
+  it.effect("include only tools that the caller may call, in a fixed order", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(namesOf(yield* list("server")), present(all))
       for (const as of ["widget", "platform", undefined] as const) {
@@ -114,7 +114,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("explain consent to each caller: receipts with a key, agreement without one", () =>
+  it.effect("explain consent to each caller: receipts with a key, agreement without a key", () =>
     Effect.gen(function* () {
       const startOf = Effect.fnUntraced(function* (as?: Sent["as"]) {
         const tool = (yield* list(as)).find(({ name }: { name: string }) => name === "start_quote_request")

@@ -140,7 +140,7 @@ describe("the tools' pages", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("get all quotes along with a short response; models and other programs do not", () =>
+  it.effect("receive all quotes along with a short response; models and other programs do not", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const started = (yield* ask(

@@ -325,7 +325,7 @@ describe("a client that uses the revision without a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets the list of supported revisions if it requests a different one", () =>
+  it.effect("gets the list of supported revisions if it requests an unsupported revision", () =>
     Effect.gen(function* () {
       for (const requested of ["2027-01-01", "v999.0.0"]) {
         const params = { _meta: { ...discover.params._meta, "io.modelcontextprotocol/protocolVersion": requested } }

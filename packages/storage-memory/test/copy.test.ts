@@ -155,7 +155,7 @@ describe("a copy of the in-memory storage", () => {
     { arbitrary: { runs: 200, size: 100 } }
   )
 
-  it.effect("starts from its original's counts, and then keeps its own", () =>
+  it.effect("starts from its original's counts, and then counts separately", () =>
     Effect.gen(function* () {
       const original = MemoryStorage.copyable()
       const storage = yield* serviceOf(original.layer)

@@ -107,7 +107,7 @@ describe("a batcher's items", () => {
 })
 
 describe("a batcher that cannot keep up", () => {
-  it.effect("refuses an item immediately if too many are waiting, and still sends the waiting ones", () =>
+  it.effect("refuses new items immediately if too many are waiting, but sends the waiting items", () =>
     Effect.gen(function* () {
       const { answers, askAll, sent } = yield* batching(100, { max_waiting: 2 })
       yield* askAll("a")
@@ -137,7 +137,7 @@ describe("a batcher that cannot keep up", () => {
 })
 
 describe("a batcher's callers", () => {
-  it.effect("drop an item that is not yet sent if they are interrupted, but never a sent one", () =>
+  it.effect("drop an unsent item, but never a sent item, if the callers are interrupted", () =>
     Effect.gen(function* () {
       let finished = 0
       const { ask, sent } = yield* batching(100, {

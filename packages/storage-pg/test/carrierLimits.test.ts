@@ -65,7 +65,7 @@ const three = Effect.gen(function* () {
 })
 
 describe("three hosts on one database", () => {
-  it.effect("jointly stay within a carrier's declared rate, and use all of it", () =>
+  it.effect("jointly use a carrier's whole declared rate, but never exceed it", () =>
     Effect.gen(function* () {
       const hosts = yield* three
       const asked: Array<number> = []

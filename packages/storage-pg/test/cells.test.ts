@@ -76,7 +76,7 @@ describe("a storage backend with cells", () => {
   const count = { name: "calls", window_start: 0, window_ms: 1_000, added: 2 }
   const countOf = (workspace_id: Ids.WorkspaceId) => ({ ...count, workspace_id })
 
-  it.effect("adds up each workspace's counts in its cell, and all others in the first cell", () =>
+  it.effect("adds up each workspace's counts in its cell, and other counts in the first cell", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)
@@ -112,7 +112,7 @@ describe("a storage backend with cells", () => {
     })
   )
 
-  it.effect("leaves workspaces from before the cells existed where they are", () =>
+  it.effect("keeps workspaces that are older than the cells in their original database", () =>
     Effect.gen(function* () {
       const home = yield* memory
       const record = Change.record({
@@ -213,7 +213,7 @@ describe("a host that runs jobs for only some cells", () => {
 })
 
 describe("claims on several cells", () => {
-  it.effect("alternate between cells, so that a busy cell does not delay the others", () =>
+  it.effect("alternate between cells, so that a busy cell does not delay the other cells", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)

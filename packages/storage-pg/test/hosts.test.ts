@@ -48,7 +48,7 @@ const waitFor = Effect.fnUntraced(function* (storage: Port, id: string, version:
 }, Effect.scoped)
 
 describe("two hosts on one database", () => {
-  it.effect("send each other hints, so that a commit on one wakes waiting reads on the other", () =>
+  it.effect("send each other hints, so that one host's commit wakes the other host's waiting reads", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       yield* one.commit(request("qreq_1"))
@@ -133,7 +133,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("keep sending notifications after the database has refused one", () =>
+  it.effect("keep sending notifications after the database has refused a notification", () =>
     Effect.gen(function* () {
       const { options, url } = yield* scopedDatabase
       const sql = (...texts: ReadonlyArray<string>) => Effect.promise(() => statements(url, ...texts))
@@ -223,7 +223,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("leave jobs of unknown kinds to a newer host, and run all others", () =>
+  it.effect("leave jobs of unknown kinds to a newer host, and run all other jobs", () =>
     Effect.gen(function* () {
       const { one, url } = yield* two
       const sql = (text: string) => Effect.promise(() => statements(url, text))
@@ -274,7 +274,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("can write to a workspace while one of them erases its old records", () =>
+  it.effect("can write to a workspace while one host erases the workspace's old records", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       const old = Array.from({ length: 1_200 }, (_, place) => request(`qreq_old_${place}`))

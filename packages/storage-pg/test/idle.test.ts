@@ -112,7 +112,7 @@ const jobIn = (place: number, due_at: number, ordered: boolean) =>
   Change.make(workspace(place), { jobs: [{ kind: "collect", due_at, ordered, payload: "{}" }] })
 
 describe("a host before its next heartbeat", () => {
-  it.effect("claims jobs that another host stored just before that host stopped", () =>
+  it.effect("claims jobs that another host stored just before stopping", () =>
     Effect.gen(function* () {
       const { storage, url } = yield* oneDatabase
       const look = Effect.map(storage.claim({ now: 3, lease_ms: 1, limit: 1 }), ({ jobs, next_due_at }) =>

@@ -240,7 +240,7 @@ describe("a read-only database", () => {
 })
 
 describe("a server without free connections", () => {
-  it.effect("is unavailable to calls that need another connection, but serves the others", () =>
+  it.effect("is unavailable to calls that need a new connection, but serves all other calls", () =>
     Effect.gen(function* () {
       const options = yield* fresh
       yield* sql(

@@ -82,7 +82,7 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect("still gets its jobs claimed if every claim on it is slow", () =>
+  it.effect("has each job claimed once, even if every claim on the cell is slow", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()

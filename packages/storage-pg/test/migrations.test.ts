@@ -283,7 +283,7 @@ describe("a host", () => {
     })
   )
 
-  it.effect("keeps serving alongside a newer host if the new schema only adds to the old one", () =>
+  it.effect("keeps serving alongside a newer host if the new schema only adds to the old schema", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)

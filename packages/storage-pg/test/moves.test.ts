@@ -177,7 +177,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("a move can be undone until the cutover, and then leaves nothing behind", () =>
+  it.effect("a move can be undone until the cutover, and undoing the move leaves nothing behind", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -199,7 +199,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("each cell can move without affecting the others", () =>
+  it.effect("each cell can move without affecting the other cells", () =>
     Effect.gen(function* () {
       const { cells, new_url } = yield* movableCell
       const [first] = yield* TwoServers

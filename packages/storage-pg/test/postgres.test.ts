@@ -19,7 +19,7 @@ const embedded = (options: Parameters<typeof embed>[0]) =>
   )
 
 describe("postgres", () => {
-  it.live("embeds the service on a database with plain values, and explains invalid ones", () =>
+  it.live("embeds the service on a database with plain values, and explains invalid values", () =>
     Effect.gen(function* () {
       const { url } = yield* Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
       const seal_keys = [generateSealKey()]

@@ -76,7 +76,7 @@ describe("quotewire create", () => {
     })
   )
 
-  it.live("asks for each choice at a terminal if it gets no flags", () =>
+  it.live("asks for each choice at a terminal if no flags are passed", () =>
     Effect.gen(function* () {
       const folder = join(yield* temporaryFolder, "app")
       const { err, how, out } = yield* runInProcess(

@@ -79,7 +79,7 @@ const supervised = Effect.fnUntraced(function* (
 const settle = TestClock.adjust(0)
 
 describe("a supervisor", () => {
-  it.effect("starts the first process alone, and then the others", () =>
+  it.effect("starts the first process alone, and the other processes once the first listens", () =>
     Effect.gen(function* () {
       const { events, nth, start } = yield* supervised(3, { isReady: (n) => n > 1 })
       const starting = yield* Effect.forkChild(start)
@@ -178,7 +178,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("continues as long as one process keeps running", () =>
+  it.effect("does not exit while at least one process keeps running", () =>
     Effect.gen(function* () {
       const { keep, nth, start } = yield* supervised(2, { isReady: (n) => n <= 2 })
       yield* start

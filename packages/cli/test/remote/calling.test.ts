@@ -90,7 +90,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("lists a custom line's scenarios, and plays one with the configuration's example", () =>
+  it.live("lists a custom line's scenarios, and plays a scenario with the configuration's example", () =>
     Effect.gen(function* () {
       const { env } = yield* hostWith(own)
       const folder = yield* temporaryFolder
@@ -162,7 +162,7 @@ describe("quotewire trigger", () => {
 })
 
 describe("quotewire events", () => {
-  it.live("lists events, one per line, and follows new ones", () =>
+  it.live("lists events, one per line, and prints new events as they arrive", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const { id: first } = yield* startOne
@@ -256,7 +256,7 @@ describe("quotewire requests", () => {
     })
   )
 
-  it.live("omits the feed reads of quotewire listen, but shows those of other programs", () =>
+  it.live("omits quotewire listen's feed reads, but shows other programs' feed reads", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       const { url } = yield* receiver(200)

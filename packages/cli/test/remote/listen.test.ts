@@ -63,7 +63,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("reports once that no receiver is running, and delivers as soon as one starts", () =>
+  it.live("reports once that no receiver is running, and delivers as soon as a receiver starts", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const gone = yield* receiver(204)

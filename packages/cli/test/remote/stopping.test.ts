@@ -67,7 +67,7 @@ describe("quotewire completions", () => {
 })
 
 describe("a misspelled command", () => {
-  it.live("gets the closest command as a suggestion", () =>
+  it.live("causes an error that suggests the closest command", () =>
     Effect.gen(function* () {
       for (const [typed, meant] of [
         [["lissten"], "listen"],

@@ -148,7 +148,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("a carrier gets one token request for 20 calls, and another once the token expires", () =>
+    it.live("a carrier gets one token request for 20 calls, and another when the token expires", () =>
       Effect.gen(function* () {
         let issued = 0
         const server = yield* serve((request, response) => {

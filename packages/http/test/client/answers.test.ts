@@ -16,7 +16,7 @@ const raw = (body: BodyInit | null, headers: Readonly<Record<string, string>>, s
 const asJson = { "content-type": "application/json", "service-version": "2026-09-26" }
 
 describe("a refusal received by the client", () => {
-  it("has the fields of the envelope", async () => {
+  it("becomes an ApiError with the fields of the error envelope", async () => {
     const error = await errorOf(refusal(404, "not_found", "none"))
     assert.instanceOf(error, ApiError)
     assert.isTrue(isApiError(error, "not_found"))
@@ -34,14 +34,14 @@ describe("a refusal received by the client", () => {
     })
   })
 
-  it("keeps the readable field errors, and omits the others", async () => {
+  it("keeps the well-formed field errors, and omits the malformed field errors", async () => {
     const good = { path: "line", message: "Must be a line.", allowed_values: ["pet"] }
     const field_errors = [good, { ...good, allowed_values: "pet" }, { ...good, allowed_values: [1] }, { path: 1 }, null]
     const error = { code: "invalid_input", message: "Wrong.", field_errors, retry_action: { type: "fix_input" } }
     assert.deepInclude(await errorOf(json({ error }, { status: 422 })), { field_errors: [good] })
   })
 
-  it("is passed on even if a newer host uses an unknown code", async () => {
+  it("becomes an ApiError even if a newer host sends an unknown code", async () => {
     assert.deepInclude(await errorOf(refusal(409, "price_negotiable", "negotiate")), {
       code: "price_negotiable",
       retry_action: "negotiate"
@@ -170,7 +170,7 @@ describe("a response without a field that the client needs", () => {
 describe("a program's own check of responses", () => {
   const text = { path: "price.term_months", message: "Must be a number." }
 
-  it("gets each response with its operation; an error names the field that it rejects", async () => {
+  it("receives the operation and response; if the check fails, the error names the field", async () => {
     const seen: Array<unknown> = []
     const check_answer: ConnectOptions["check_answer"] = (operation, answer) => {
       seen.push([operation, answer])
@@ -237,7 +237,7 @@ describe("a failure of the program's own fetch", () => {
     ["with nothing", rejects(null), /a value that is not an error: null/],
     ["with an object that has no prototype", rejects(Object.create(null)), /cannot be read/]
   ]
-  it.each(faults)("is reported with its location but without the key if it fails %s", async (_, fetch, told) => {
+  it.each(faults)("is reported with its location, but without the key, if fetch fails %s", async (_, fetch, told) => {
     const { client } = against([], { fetch, max_retries: 0 })
     const error = await rejectionOf(client.get_quote({ id: "qt_1" }, { read_handle }))
     assert.instanceOf(error, HostError)

@@ -182,7 +182,7 @@ describe.each([
     })
   })
 
-  it("a client repeats an operation if it calls again without an idempotency key", async () => {
+  it("a client's second call without an idempotency key repeats the operation", async () => {
     const client = await newClient()
     await client.advance_time({ seconds: 60 })
     const { workspace } = await client.advance_time({ seconds: 60 })
@@ -217,7 +217,7 @@ describe.each([
     )
   })
 
-  it("a client rejects with the signal's reason when a wait is aborted", async () => {
+  it("a client's wait rejects with the abort signal's reason", async () => {
     const client = await newClient()
     const { id } = await client.start_quote_request({ ...start(), scenario: "waits_in_queue" })
     const controller = new AbortController()

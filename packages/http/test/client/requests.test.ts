@@ -21,7 +21,7 @@ describe("a client's request", () => {
     )
   })
 
-  it("has the key, the revision and the options in headers, and the key nowhere else", async () => {
+  it("carries the key, the revision and the options in headers, and the key nowhere else", async () => {
     const { client, sent } = against([json({}), json({})])
     await client.get_quote({ id: "qt_1" }, { read_handle: "rh_1" })
     await client.select_scenario({ scenario: "quotes_ready" }, { idempotency_key: "mine" })

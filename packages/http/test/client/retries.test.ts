@@ -69,7 +69,7 @@ describe("a client's retry", () => {
     await read
   })
 
-  it("waits twice as long as the previous one, and stops at max_retries", async () => {
+  it("waits twice as long as the previous retry; the client stops after max_retries", async () => {
     const { client, sent } = against(
       Array.from({ length: 7 }, () => reset),
       { max_retries: 6 }

@@ -4,7 +4,7 @@ import { served } from "../../../core/src/calls/Revision.ts"
 import { revision, routes } from "../../src/client/routes.ts"
 
 describe("the client's routes", () => {
-  it("match the operations", () => {
+  it("match the operations' methods, paths and idempotency", () => {
     assert.sameMembers(
       Object.keys(routes),
       operations.map(({ name }) => name)

@@ -136,7 +136,7 @@ describe.each<[string, () => Pick<ConnectOptions, "transport">]>([
 })
 
 describe("undiciTransport", () => {
-  it("sends with the dispatcher that it is given", async () => {
+  it("sends calls through the dispatcher that the program passes", async () => {
     const base_url = await listen((_request, response) => void response.writeHead(200, asJson).end('{"id":"qt_1"}'))
     const dispatcher = new Agent({ connections: 1 })
     const client = connect({ base_url, key: "k", max_retries: 0, transport: undiciTransport({ dispatcher }) })

@@ -135,7 +135,7 @@ describe("nodeHandler", () => {
     }
   }
 
-  it.live("applies the service's rate limits to outside callers if it has none of its own", () =>
+  it.live("applies the service's rate limits to outside callers if the handler sets no limits", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ limits: oneRead })
       const address = yield* serving(nodeHandler(quotewire))
@@ -146,7 +146,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("applies its rate limits to outside callers, but not to the program itself", () =>
+  it.live("applies the handler's rate limits to outside callers, but not to the program's own client", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const limits = oneRead
@@ -159,7 +159,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("counts callers on a Unix socket as one, or by an address function", () =>
+  it.live("counts all callers on a Unix socket together, unless an address function separates them", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const folder = mkdtempSync(join(tmpdir(), "quotewire-"))

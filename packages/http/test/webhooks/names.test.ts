@@ -105,7 +105,7 @@ describe("a webhook URL's host name", () => {
     "lacks one address family and gets no response for the other": (_name, type) => (type === "A" ? [] : "silent")
   }
   for (const [what, zone] of Object.entries(unavailable)) {
-    it.live(`can be retried if it ${what}`, () =>
+    it.live(`is resolved again at the next attempt if the first lookup ${what}`, () =>
       Effect.gen(function* () {
         const { names, send, lookUp } = yield* start(zone, 100)
         assert.strictEqual(yield* lookUp, "unavailable")

@@ -48,7 +48,7 @@ describe("a webhook POST", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is sent over a new connection if the open one was closed in the meantime", () =>
+  it.live("is sent over a new connection if the open connection was closed in the meantime", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start((socket, got) => {
         if (endpoint.requests.length % 2 === 0) return socket.destroy()
@@ -83,7 +83,7 @@ describe("a webhook POST", () => {
 
 describe("a receiver's response", () => {
   for (const status of [200, 201, 204, 299, 400, 401, 404, 410, 413, 500, 503]) {
-    it.live(`keeps its status ${status} in the report`, () =>
+    it.live(`is reported with its status ${status}`, () =>
       Effect.gen(function* () {
         const { endpoint, sent } = yield* sendTo(Endpoint.answer(status))
         assert.deepStrictEqual(sent, [status, null])
@@ -92,7 +92,7 @@ describe("a receiver's response", () => {
     )
   }
 
-  it.live("is reported unchanged if it has a Retry-After header", () =>
+  it.live("is reported without an immediate retry, even with a Retry-After header", () =>
     Effect.gen(function* () {
       const { endpoint, sent } = yield* sendTo(Endpoint.answer(429, { "retry-after": "0" }))
       assert.deepStrictEqual(sent, [429, null])
@@ -151,7 +151,7 @@ describe("a receiver's response", () => {
     }
   }
   for (const [name, script] of Object.entries(large)) {
-    it.live(`counts by its status even if ${name}; the connection is closed`, () =>
+    it.live(`is reported with its status even if ${name}; the connection is closed`, () =>
       Effect.gen(function* () {
         const { endpoint, sent } = yield* sendTo(script)
         assert.deepStrictEqual(sent, [200, null])
@@ -162,7 +162,7 @@ describe("a receiver's response", () => {
 })
 
 describe("webhook addresses", () => {
-  it.live("get no connection if they are refused", () =>
+  it.live("are never dialed if the policy refuses them", () =>
     Effect.gen(function* () {
       const dialed: Array<string> = []
       const sender = yield* make({
@@ -204,7 +204,7 @@ describe("webhook addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("on this machine are reachable as localhost if they are allowed", () =>
+  it.live("on this machine can be reached as localhost if the policy allows them", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(Endpoint.answer(200))
       const sender = yield* make({ policy: allowing("127.0.0.0/8") })
@@ -215,7 +215,7 @@ describe("webhook addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("on this machine's interfaces count as the host's own", () => {
+  it("are recognized as the host's own if they belong to this machine's interfaces", () => {
     assert.include(NodeWebhookSender.ownAddresses().map(String), "127.0.0.1")
   })
 })

@@ -93,7 +93,7 @@ describe("a sandbox's clock", () => {
     assert.isBelow((await world.now()).getTime(), new Date("2026-09-26T12:02:00Z").getTime())
   })
 
-  it("fails a wait that only a moving clock could end, and explains what to do", async () => {
+  it("fails a wait that needs a moving clock, and suggests advanceUntil", async () => {
     await using world = await sandbox()
     const { id } = await start(world)
     const another = world.quotewire.client(world.keys.server)
@@ -121,7 +121,7 @@ describe("a sandbox's clock", () => {
     assert.deepStrictEqual(await world.now(), new Date("2028-12-04T12:00:00Z"))
   })
 
-  it("rejects a duration that is fractional or exceeds a hundred years, and names it", async () => {
+  it("rejects fractional durations and durations over a hundred years, and names the duration", async () => {
     await using world = await sandbox()
     const messageOf = (outcome: Promise<unknown>) =>
       outcome.then(
@@ -192,7 +192,7 @@ describe("a sandbox", () => {
     assert.strictEqual(outcome.code, "forbidden")
   })
 
-  it("asks your own carriers along with the fictional ones", async () => {
+  it("asks your own carriers along with the fictional carriers", async () => {
     const own = defineCarrier({
       id: "naic:54321",
       name: "Own",
