@@ -96,7 +96,7 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
 
 /** Formats the results as a table. */
 export const tableOf = (contenders: ReadonlyArray<turns.Measurement<DeliveryRound>>): Table => {
-  const oneProcessRounds = turns.named(contenders, oneProcess)
+  const baseline = turns.named(contenders, oneProcess)
   const perSecond = (delivered: DeliveryRound) => delivered.per_second
   return {
     name: "pg_deliveries",
@@ -105,7 +105,7 @@ export const tableOf = (contenders: ReadonlyArray<turns.Measurement<DeliveryRoun
     rows: contenders.map((measured) => [
       measured.name,
       Math.round(turns.middle(measured, perSecond)).toLocaleString("en-US"),
-      turns.ratio(measured, oneProcessRounds, perSecond).toFixed(3)
+      turns.ratio(measured, baseline, perSecond).toFixed(3)
     ]),
     how: "rounds of 6,400 deliveries after 1,600",
     numbers: contenders

@@ -157,10 +157,10 @@ interface TimelinePage extends TimelineReport.WholeTimeline {
 export const timeline = (
   host: Host,
   id: Ids.QuoteRequestId,
-  withBodies: boolean
+  hasBodies: boolean
 ): Effect.Effect<TimelineReport.WholeTimeline, CommandFailed> =>
   Effect.gen(function* () {
-    const name = withBodies ? "read_quote_request_exchanges" : "get_quote_request_timeline"
+    const name = hasBodies ? "read_quote_request_exchanges" : "get_quote_request_timeline"
     let page = yield* askedAbout<TimelinePage>(host, name, { id })
     const entries = [...page.entries]
     while (page.next !== null) {

@@ -147,14 +147,14 @@ const membersOf = async (
 ): Promise<Members> => {
   const { id: organization_id, workspaces } = await quotewire.createOrganization("Test")
   for (const [carrier_id, values] of Object.entries(sandbox_connections)) {
-    const secrets = Object.entries(values).flatMap(([name, value]) =>
+    const entries = Object.entries(values).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value] as const]
     )
     await quotewire.setConnection({
       organization_id,
       environment: "sandbox",
       carrier_id,
-      values: Object.fromEntries(secrets)
+      values: Object.fromEntries(entries)
     })
   }
   const keyOf = async (kind: keyof Keys) =>
