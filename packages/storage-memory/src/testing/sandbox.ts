@@ -176,8 +176,8 @@ interface CheckedSandboxOptions<OwnLine extends AnyLine> {
 const sealKey = "cXVvdGV3aXJlLXRlc3Qta2l0LW1hZGUtdXAtZmFjdHM="
 
 /**
- * Opens a service on a storage backend. If `as` is given, it becomes the sandbox of an organization that is already
- * stored there.
+ * Opens a service on a storage backend. The returned function `as` creates the sandbox of an organization that is
+ * already stored there.
  */
 const open = <OwnLine extends AnyLine>(
   sandboxOptions: CheckedSandboxOptions<OwnLine>,
