@@ -72,12 +72,12 @@ export const run = async <Work, R extends Round, Row>(
   return all.map(({ name, rounds }) => rowOf(resultOf(name, rounds, baseRounds), rounds))
 }
 
-const resultOf = (name: string, rounds: ReadonlyArray<Round>, rivalRounds: ReadonlyArray<Round>): Result => ({
+const resultOf = (name: string, rounds: ReadonlyArray<Round>, baseRounds: ReadonlyArray<Round>): Result => ({
   name,
   per_second: medianOf(rounds, ({ per_second }) => per_second),
-  throughput_ratio: medianRatio(rounds, rivalRounds, (round, rivalRound) => round.per_second / rivalRound.per_second),
+  throughput_ratio: medianRatio(rounds, baseRounds, (round, baseRound) => round.per_second / baseRound.per_second),
   cpu_us: medianOf(rounds, ({ cpu_us }) => cpu_us),
-  cpu_ratio: medianRatio(rounds, rivalRounds, (round, rivalRound) => rivalRound.cpu_us / round.cpu_us)
+  cpu_ratio: medianRatio(rounds, baseRounds, (round, baseRound) => baseRound.cpu_us / round.cpu_us)
 })
 
 /** Runs the contender for which `run` started this process. */

@@ -36,10 +36,10 @@ const importOf = async (index: string, name: string, local: string): Promise<str
 
 const importsOf = async (clause: string, index: string): Promise<string> => {
   const parts = clause.split(",").map((part) => part.trim().split(" as "))
-  const exportLists = await Promise.all(
+  const lines = await Promise.all(
     parts.flatMap(([name = "", local = name]) => (name === "" ? [] : importOf(index, name, local)))
   )
-  return exportLists.join(" ")
+  return lines.join(" ")
 }
 
 /** Replaces imports from Effect's index modules. */

@@ -84,14 +84,14 @@ const commented = (types: string, module: Module): string => {
 /** Matches the method of an operation in the types of a client. */
 const method = /^( +)readonly (\w+): (?:Method<"|StartMethod<)/
 
-interface DescribedSchema {
+interface DescribedOperation {
   readonly name: string
   readonly summary: string
   readonly description: string
 }
 
 /** Adds comments to the methods of a client. They replace the comments from an earlier build. */
-const withMethods = (types: string, operations: ReadonlyArray<DescribedSchema>): string => {
+const withMethods = (types: string, operations: ReadonlyArray<DescribedOperation>): string => {
   const lines: Array<string> = []
   for (const line of types.split("\n")) {
     const [, indent = "", name] = method.exec(line) ?? []
@@ -105,7 +105,7 @@ const withMethods = (types: string, operations: ReadonlyArray<DescribedSchema>):
   return lines.join("\n")
 }
 
-const clients: ReadonlyArray<readonly [string, ReadonlyArray<DescribedSchema>]> = [
+const clients: ReadonlyArray<readonly [string, ReadonlyArray<DescribedOperation>]> = [
   ["core/dist/client/Client.d.ts", operations],
   ["core/dist/embedding/EmbeddedOperators.d.ts", operatorOperations]
 ]

@@ -67,9 +67,9 @@ const signedIn = async (colorScheme: "light" | "dark"): Promise<Page> => {
 }
 
 /** Takes a screenshot when a text is visible. */
-const take = async (page: Page, name: string, path: string, selector: string): Promise<void> => {
+const take = async (page: Page, name: string, path: string, text: string): Promise<void> => {
   await page.goto(`${address}/console/${path}`)
-  await page.getByText(selector).first().waitFor()
+  await page.getByText(text).first().waitFor()
   await page.waitForLoadState("networkidle")
   writeFileSync(`${folder}${name}.png`, await page.screenshot())
 }

@@ -127,9 +127,9 @@ const rowOf = ({ peer, rounds, answer_bytes }: RunningServer, base: ReadonlyArra
   return {
     name: peer.name,
     per_second: middle(({ per_second }) => per_second),
-    throughput_ratio: ratio((round, rivalRound) => round.per_second / rivalRound.per_second),
+    throughput_ratio: ratio((round, baseRound) => round.per_second / baseRound.per_second),
     cpu_us: middle(({ cpu_us }) => cpu_us),
-    cpu_ratio: ratio((round, rivalRound) => rivalRound.cpu_us / round.cpu_us),
+    cpu_ratio: ratio((round, baseRound) => baseRound.cpu_us / round.cpu_us),
     p50_ms: middle(({ p50_ms }) => p50_ms),
     p99_ms: middle(({ p99_ms }) => p99_ms),
     load_cpu: middle(({ load_cpu }) => load_cpu),

@@ -16,7 +16,7 @@ export const read: Suite = {
   peers: [quotewire, ...otherPeers],
   base: "Fastify 5",
   anew: false,
-  load: (running) => ({ method: "GET", path: `/v1/quotes/${running.quote_id}`, body: null, status: 200 })
+  load: (address) => ({ method: "GET", path: `/v1/quotes/${address.quote_id}`, body: null, status: 200 })
 }
 
 const mounted = (framework: string): Peer => ({
@@ -89,7 +89,7 @@ export const mcp: Suite = {
     {
       ...manyQuotes,
       name: "Quotewire, REST",
-      load: (running) => ({ ...read.load(running), path: "/v1/quotes/{place}", ...placesOf(running) })
+      load: (address) => ({ ...read.load(address), path: "/v1/quotes/{place}", ...placesOf(address) })
     },
     { ...official, name: "@modelcontextprotocol/server 2.4, a quote from a map", args: ["--reads"] },
     { ...official, name: "@modelcontextprotocol/server 2.4, a constant" },
@@ -97,11 +97,11 @@ export const mcp: Suite = {
   ],
   base: "Quotewire, REST",
   anew: false,
-  load: (running) => ({
+  load: (address) => ({
     method: "POST",
     path: "/v1/mcp",
     headers: { ...messageHeaders("tools/call"), "mcp-name": "get_quote" },
-    ...placesOf(running),
+    ...placesOf(address),
     body: toolsCall,
     status: 200
   })

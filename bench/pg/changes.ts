@@ -92,16 +92,16 @@ export const run = async ({ rounds, seconds }: Flags): Promise<Result> => {
 }
 
 /** Formats the results as a table. */
-export const tableOf = ({ rival, all: contenders }: Result): Table => {
-  const base = turns.named(contenders, rival)
-  const lone = turns.named(contenders, `${rival}, one at a time`)
+export const tableOf = ({ rival, all: measurements }: Result): Table => {
+  const base = turns.named(measurements, rival)
+  const lone = turns.named(measurements, `${rival}, one at a time`)
   const perSecond = (round: WriteRound) => round.per_second
   const p50 = (round: WriteRound) => round.p50_ms
   return {
     name: "pg_changes",
     title: `PostgreSQL: starts committed at the storage port, ${atOnce} at a time, and by ${rival}, one statement each on ${connections} connections`,
     columns: ["writer", "changes/s", `throughput, ${rival} = 1`, "p50", `p50, ${lone.name} = 1`],
-    rows: contenders.map((measured) => [
+    rows: measurements.map((measured) => [
       measured.name,
       Math.round(turns.middle(measured, perSecond)).toLocaleString("en-US"),
       turns.ratio(measured, base, perSecond).toFixed(2),
@@ -109,6 +109,6 @@ export const tableOf = ({ rival, all: contenders }: Result): Table => {
       turns.ratio(measured, lone, p50).toFixed(2)
     ]),
     how: null,
-    numbers: contenders
+    numbers: measurements
   }
 }

@@ -95,19 +95,19 @@ export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns
 }
 
 /** Formats the results as a table. */
-export const tableOf = (contenders: ReadonlyArray<turns.Measurement<DeliveryRound>>): Table => {
-  const oneProcessRounds = turns.named(contenders, oneProcess)
+export const tableOf = (measurements: ReadonlyArray<turns.Measurement<DeliveryRound>>): Table => {
+  const baseline = turns.named(measurements, oneProcess)
   const perSecond = (delivered: DeliveryRound) => delivered.per_second
   return {
     name: "pg_deliveries",
     title: "PostgreSQL: signed deliveries, from the commit of their events to the receiver",
     columns: ["sender", "deliveries/s", `${oneProcess} = 1`],
-    rows: contenders.map((measured) => [
+    rows: measurements.map((measured) => [
       measured.name,
       Math.round(turns.middle(measured, perSecond)).toLocaleString("en-US"),
-      turns.ratio(measured, oneProcessRounds, perSecond).toFixed(3)
+      turns.ratio(measured, baseline, perSecond).toFixed(3)
     ]),
     how: "rounds of 6,400 deliveries after 1,600",
-    numbers: contenders
+    numbers: measurements
   }
 }

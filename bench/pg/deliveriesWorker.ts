@@ -32,10 +32,10 @@ const ours = async (database: string, url: string, subscribes: boolean): Promise
     )
     const ids = yield* Ids.Ids
     if (workspaceId === null) return yield* Effect.die(new Error("Only who subscribes publishes"))
-    const deliveryOf = (type: (typeof subscribed)[number]) =>
+    const commitEvent = (type: (typeof subscribed)[number]) =>
       Effect.suspend(() => port.commit(Change.make(workspaceId, { events: [eventOf(ids.event(), type, Date.now())] })))
     const types = Array.from({ length: events / subscribed.length }, () => subscribed).flat()
-    yield* Effect.forEach(types, deliveryOf, { concurrency: commitsAtOnce, discard: true })
+    yield* Effect.forEach(types, commitEvent, { concurrency: commitsAtOnce, discard: true })
   })
   return { publish: (events) => runtime.runPromise(publish(events)), rest: () => runtime.dispose() }
 }

@@ -58,7 +58,7 @@ const samples = [
 const atOnce = 50_000
 
 /** Copies the rows of a real request under new IDs, each ending in a number. */
-export const fill = async ({ url, from_workspace, workspaces, from, to, kind: what }: FillOptions): Promise<void> => {
+export const fill = async ({ url, from_workspace, workspaces, from, to, kind }: FillOptions): Promise<void> => {
   const client = new Client(url)
   await client.connect()
   try {
@@ -72,7 +72,7 @@ export const fill = async ({ url, from_workspace, workspaces, from, to, kind: wh
     }
     for (let first = from; first < to; first += atOnce) {
       const values = [from_workspace, workspaces, first, Math.min(to, first + atOnce)]
-      const steps = what === "events" ? [events, count(false)] : [records, events, jobs, count(true)]
+      const steps = kind === "events" ? [events, count(false)] : [records, events, jobs, count(true)]
       for (const step of steps) await client.query(step, values)
     }
     await client.query("vacuum analyze")

@@ -79,16 +79,16 @@ export const run = ({ rounds, seconds, quick }: Flags): Promise<ReadonlyArray<tu
   )
 
 /** Formats the results as a table. */
-export const tableOf = (contenders: ReadonlyArray<turns.Measurement<LoadResult>>): Table => ({
+export const tableOf = (measurements: ReadonlyArray<turns.Measurement<LoadResult>>): Table => ({
   name: "pg_reads",
   title: "PostgreSQL: reads over HTTP with 1,000,000 events stored",
   columns: ["read", "reads/s", "p50", "p99"],
-  rows: contenders.map((measured) => [
+  rows: measurements.map((measured) => [
     measured.name,
     Math.round(turns.middle(measured, ({ requests, seconds }) => requests / seconds)).toLocaleString("en-US"),
     `${turns.middle(measured, ({ p50_ms }) => p50_ms).toFixed(2)} ms`,
     `${turns.middle(measured, ({ p99_ms }) => p99_ms).toFixed(2)} ms`
   ]),
   how: null,
-  numbers: contenders.map(({ name, rounds }) => ({ name, rounds: rounds.map(({ sample: _, ...round }) => round) }))
+  numbers: measurements.map(({ name, rounds }) => ({ name, rounds: rounds.map(({ sample: _, ...round }) => round) }))
 })

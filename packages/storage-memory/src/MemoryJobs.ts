@@ -87,7 +87,7 @@ export class MemoryJobs {
   /** A heap, in the order in which the leases end. */
   private readonly leased: Array<StoredJob> = []
   /** The jobs that were claimed and not released, by number. They can still be finished after their lease has ended. */
-  private readonly held = new Map<number, StoredJob>()
+  private readonly claimedJobs = new Map<number, StoredJob>()
   private last_number = 0
 
   add(workspaceId: Ids.WorkspaceId, jobs: ReadonlyArray<Job.NewJob>): void {
@@ -125,7 +125,7 @@ export class MemoryJobs {
       const job = this.find(lease)
       if (job === undefined) continue
       const { lane } = job
-      this.held.delete(job.number)
+      this.claimedJobs.delete(job.number)
       // A job whose lease has ended is waiting again, but can still be finished.
       if (lane.leased.delete(job)) take(this.leased, job, byLeaseEnd)
       else take(lane.waiting, job, byDueTime)
@@ -143,7 +143,7 @@ export class MemoryJobs {
     for (const lease of leases) {
       const job = this.find(lease)
       if (job === undefined) continue
-      this.held.delete(job.number)
+      this.claimedJobs.delete(job.number)
       if (!job.lane.leased.has(job)) continue
       this.endLease(job)
       changed.add(job.lane)
@@ -194,7 +194,7 @@ export class MemoryJobs {
   erase(workspaceId: Ids.WorkspaceId): number {
     const workspace = this.workspace(workspaceId)
     const jobs = jobsOf(workspace)
-    for (const { number } of jobs) this.held.delete(number)
+    for (const { number } of jobs) this.claimedJobs.delete(number)
     for (const lane of workspace.lanes.values()) {
       for (const job of lane.leased) take(this.leased, job, byLeaseEnd)
       lane.leased.clear()
@@ -256,12 +256,12 @@ export class MemoryJobs {
       const [job] = waiting
       if (job === undefined || dueAt(job) > dueBy) break
       take(waiting, job, byDueTime)
-      if (this.held.has(job.number)) job.expired_leases += 1
+      if (this.claimedJobs.has(job.number)) job.expired_leases += 1
       job.lease += 1
       job.lease_ends_at = now + lease_ms
       leased.add(job)
       push(this.leased, job, byLeaseEnd)
-      this.held.set(job.number, job)
+      this.claimedJobs.set(job.number, job)
       jobs.push(job)
     }
     this.refresh([lane])
@@ -298,7 +298,7 @@ export class MemoryJobs {
   }
 
   private find({ lease, number, workspace_id }: Job.Lease): StoredJob | undefined {
-    const job = this.held.get(number)
+    const job = this.claimedJobs.get(number)
     return job?.lease === lease && job.lane.workspace.id === workspace_id ? job : undefined
   }
 

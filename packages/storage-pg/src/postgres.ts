@@ -56,7 +56,7 @@ export const postgres = (postgresOptions: PostgresOptions): Layer.Layer<Storage.
   return options.data === undefined ? onServer(options) : inFolder(options)
 }
 
-const onServer = ({ data: _none, migrate: migratesOnOpen = false, pooler_url, url, ...options }: ServerOptions) => {
+const onServer = ({ data: _none, migrate: canMigrate = false, pooler_url, url, ...options }: ServerOptions) => {
   if (typeof url !== "string" || addressOf(url) === null) {
     return refuse(isPooler(pooler_url) ? wrongUrl : addressRefused(`${wrongUrl.message}\n${wrongPooler.message}`))
   }
@@ -64,7 +64,7 @@ const onServer = ({ data: _none, migrate: migratesOnOpen = false, pooler_url, ur
   const pooler = pooler_url === undefined ? {} : { pooler_url: Redacted.make(pooler_url) }
   const database = { ...options, ...pooler, url: Redacted.make(url) }
   const storage = PgStorage.layerWithClock(database)
-  return migratesOnOpen ? Layer.unwrap(Effect.as(PgStorage.migrate(database), storage)) : storage
+  return canMigrate ? Layer.unwrap(Effect.as(PgStorage.migrate(database), storage)) : storage
 }
 
 const inFolder = ({ data, url }: FolderOptions) => {

@@ -39,11 +39,11 @@ const fromModule = Effect.fnUntraced(function* (name: string) {
   const file = path.resolve(name)
   if (!/\.[cm]?[jt]s$/.test(file)) return yield* refused("<file> must be a .ts, .mts, .js, .mjs or .json file.")
   if (!(yield* ConfigFile.isFile(file))) return yield* refused("<file> must be a file that exists.")
-  const shownPath = ConfigFile.shownFrom(path)
-  const exported = yield* ConfigFile.importFile(file, shownPath)
-  const config = yield* ConfigFile.read(configOf(exported), shownPath(file))
+  const showPath = ConfigFile.shownFrom(path)
+  const exported = yield* ConfigFile.importFile(file, showPath)
+  const config = yield* ConfigFile.read(configOf(exported), showPath(file))
   if ((config.carriers ?? []).length > 0) return config
-  return yield* refused(`${shownPath(file)} must export a carrier, or a configuration with carriers.`)
+  return yield* refused(`${showPath(file)} must export a carrier, or a configuration with carriers.`)
 })
 
 /**

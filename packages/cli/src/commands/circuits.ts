@@ -40,14 +40,14 @@ const carrierFlag = Flag.String("carrier").pipe(
 export const status = Command.make("status", reportAllErrors({ carrier: carrierFlag, ...flags }), (settings) =>
   Reach.withCircuits(settings, (circuits) =>
     Effect.gen(function* () {
-      const filterFlags = {
+      const filter = {
         carrier_id: Option.getOrUndefined(settings.carrier),
         organization_id: Option.getOrUndefined(settings.organization)
       }
       const carriers: Array<CarrierStatus> = []
       let after: string | null = null
       do {
-        const page: CarrierStatusPage = yield* circuits.status({ ...filterFlags, after })
+        const page: CarrierStatusPage = yield* circuits.status({ ...filter, after })
         carriers.push(...page.carriers)
         after = page.next
       } while (after !== null)

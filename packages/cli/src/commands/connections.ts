@@ -43,11 +43,11 @@ const printed = ({ carrier_id, environment, state, values, set_at, last_test }: 
 })
 
 const lineOf = ({ carrier_id, environment, state, values, set_at, last_test }: ReturnType<typeof printed>): string => {
-  const valueLines = Object.entries(values).map(
+  const valueTexts = Object.entries(values).map(
     ([name, value]) => `${name}=${value === null ? "(secret)" : JSON.stringify(value)}`
   )
   const tested = last_test === null ? [] : [`tested ${last_test.at} ${last_test.outcome}`]
-  return [carrier_id, environment, state, ...valueLines, `set ${set_at}`, ...tested].join("  ")
+  return [carrier_id, environment, state, ...valueTexts, `set ${set_at}`, ...tested].join("  ")
 }
 
 /** The connections that carriers in the configuration need and the organization lacks. Such carriers are not asked. */

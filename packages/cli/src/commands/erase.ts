@@ -68,9 +68,9 @@ const optionsOf = ({ by, dry_run }: { readonly by: Option.Option<string>; readon
  * arguments.
  */
 const targetOf = Effect.fnUntraced(function* (settings: Target) {
-  const targets = [settings.id, settings.request].filter(Option.isSome)
-  const [request] = targets
-  if (targets.length + (settings.receipt_stdin ? 1 : 0) !== 1) {
+  const requests = [settings.id, settings.request].filter(Option.isSome)
+  const [request] = requests
+  if (requests.length + (settings.receipt_stdin ? 1 : 0) !== 1) {
     return yield* new WrongUsage({ message: "Give either the id of a quote request or --receipt-stdin, not both." })
   }
   const organization_id = Option.getOrUndefined(settings.organization)

@@ -10,8 +10,8 @@ import { reportAllErrors } from "../settings/Parameters.ts"
 import * as Settings from "../settings/Settings.ts"
 import * as Output from "../terminal/Output.ts"
 
-const print = (asJson: boolean) => (event: Feed.FeedEvent) =>
-  Output.result({ json: asJson }, event, [Feed.lineOf(event)])
+const print = (isJson: boolean) => (event: Feed.FeedEvent) =>
+  Output.result({ json: isJson }, event, [Feed.lineOf(event)])
 
 const tail = Command.make(
   "tail",

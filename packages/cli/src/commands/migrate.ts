@@ -45,12 +45,12 @@ const lineOf = (cell: string | null, text: string): string => (cell === null ? t
 
 /** Fails if migrating any cell failed. */
 const unlessFailed = Effect.fnUntraced(function* (
-  migrations: ReadonlyArray<{ readonly failure: string | null }>,
+  cells: ReadonlyArray<{ readonly failure: string | null }>,
   verb: string
 ) {
-  const failed = migrations.filter(({ failure }) => failure !== null).length
+  const failed = cells.filter(({ failure }) => failure !== null).length
   if (failed > 0) {
-    return yield* new CommandFailed({ message: `${failed} of ${migrations.length} cells could not be ${verb}.` })
+    return yield* new CommandFailed({ message: `${failed} of ${cells.length} cells could not be ${verb}.` })
   }
 })
 

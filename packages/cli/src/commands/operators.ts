@@ -71,11 +71,11 @@ const createToken = Command.make("create-token", reportAllErrors(createFlags), (
     const tokens = yield* OperatorTokens.OperatorTokens
     const organization_id = Option.getOrUndefined(settings.organization)
     const { details, token } = yield* tokens.create({ name, scopes, organization_id, expires_in_days })
-    const tokenLines = printed(details)
-    yield* Output.result(settings, { token, ...tokenLines }, [
+    const tokenView = printed(details)
+    yield* Output.result(settings, { token, ...tokenView }, [
       token,
       "",
-      lineOf(tokenLines),
+      lineOf(tokenView),
       "The token is not shown again."
     ])
   }).pipe(

@@ -35,7 +35,7 @@ const bodies = Flag.Boolean("bodies").pipe(
 )
 
 /** Fails because flags are missing that this kind of ID needs. */
-const missingRequest = (id: string, flags: ReadonlyArray<string>) =>
+const missingFlags = (id: string, flags: ReadonlyArray<string>) =>
   Effect.fail(new WrongUsage({ message: `For ${id}: ${MissingSettings.requestFor(flags)}.` }))
 
 /** Prints one call from the request log. */
@@ -65,7 +65,7 @@ const show = Command.make(
       const { api_key, cells, database_url, seal_keys } = settings
       if (isRequestId(id)) {
         return Option.isNone(api_key)
-          ? yield* missingRequest("req_…", ["api-key"])
+          ? yield* missingFlags("req_…", ["api-key"])
           : yield* printCall(id, { ...settings, api_key: api_key.value })
       }
       const host = yield* hostOf({ ...settings, base_url: Option.some(settings.base_url) })
@@ -78,7 +78,7 @@ const show = Command.make(
           ...(Option.isNone(address) ? ["database-url"] : []),
           ...(Option.isNone(seal_keys) ? ["seal-keys"] : [])
         ]
-        return yield* missingRequest("qreq_…", flags)
+        return yield* missingFlags("qreq_…", flags)
       }
       yield* TimelineReport.print(yield* TimelineReport.read(id, { ...settings, seal_keys: seal_keys.value }), settings)
     })

@@ -11,13 +11,13 @@ import { fileURLToPath } from "node:url"
  */
 export const sentence = (thrown: unknown, file: string, showPath: (file: string) => string): string => {
   if (!(thrown instanceof Error)) return `${showPath(file)} throws ${kindOf(thrown)} while it loads.`
-  const shownPlace = (place: SourcePosition) => `${showPath(place.file)}${place.place}`
+  const showPlace = (place: SourcePosition) => `${showPath(place.file)}${place.place}`
   const message = messageOf(thrown)
   const thrownAt = placeOfThrow(thrown, file)
-  if (thrownAt !== null) return `${shownPlace(thrownAt)} throws while it loads: ${thrown.name}: ${message}`
+  if (thrownAt !== null) return `${showPlace(thrownAt)} throws while it loads: ${thrown.name}: ${message}`
   if (thrown.name !== "SyntaxError") return `${showPath(file)} cannot be loaded: ${message}`
   const writtenAt = placeOfSyntax(thrown.stack ?? "") ?? placeByCheck(file)
-  if (writtenAt !== null) return `${shownPlace(writtenAt)} does not compile: ${message}`
+  if (writtenAt !== null) return `${showPlace(writtenAt)} does not compile: ${message}`
   return `${showPath(file)}, or a file that it imports, does not compile: ${message}`
 }
 

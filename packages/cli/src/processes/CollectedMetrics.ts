@@ -29,13 +29,13 @@ export const make = (): CollectedMetrics => {
   let replaced = 0
 
   const textOf = (workers: ReadonlyArray<WorkerProcess>, answered: ReadonlySet<WorkerProcess>): string => {
-    const texts = workers.map((worker) =>
+    const reports = workers.map((worker) =>
       answered.has(worker) ? worker.reported() : MergedMetrics.totals(worker.reported())
     )
     const heard = workers.filter((worker) => answered.has(worker)).length
     const primaryMetrics = MergedMetrics.read(Metrics.processText())
     return MergedMetrics.write(
-      MergedMetrics.merge([...texts, past, primaryMetrics, ...counts(heard, workers.length - heard, replaced)])
+      MergedMetrics.merge([...reports, past, primaryMetrics, ...counts(heard, workers.length - heard, replaced)])
     )
   }
 
@@ -67,8 +67,8 @@ export const make = (): CollectedMetrics => {
 }
 
 /** Metrics about the number of processes that the merged metrics come from. */
-const counts = (answered: number, silent: number, replaced: number): ReadonlyArray<MergedMetrics.Families> => [
-  MergedMetrics.single("quotewire_processes", "gauge", "Workers whose metrics are in this response.", answered),
+const counts = (heard: number, silent: number, replaced: number): ReadonlyArray<MergedMetrics.Families> => [
+  MergedMetrics.single("quotewire_processes", "gauge", "Workers whose metrics are in this response.", heard),
   MergedMetrics.single("quotewire_processes_silent", "gauge", "Workers that have not reported their metrics.", silent),
   MergedMetrics.single("quotewire_processes_replaced_total", "counter", "Workers that ended unexpectedly.", replaced)
 ]

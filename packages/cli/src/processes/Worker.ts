@@ -47,8 +47,8 @@ const report = (message: Messages.Report): Effect.Effect<void> =>
   Effect.sync(() => void process.send?.(message, undefined, undefined, () => {}))
 
 /** Reports the final metrics and waits until they have arrived. */
-const leave = (hasLeft: Deferred.Deferred<void>): Effect.Effect<void> =>
+const leave = (left: Deferred.Deferred<void>): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* report({ _tag: "Drained", metrics: yield* Metrics.text })
-    yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(hasLeft)), longestLeaveMs)
+    yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(left)), longestLeaveMs)
   })

@@ -38,7 +38,7 @@ export const fork = (bound: Receiver["bound"], isFirst: boolean): Effect.Effect<
     try: () => {
       cluster.setupPrimary({ exec: program, args: process.argv.slice(2) })
       const address = Schema.encodeSync(Messages.Bound)(bound)
-      return workerProcess(cluster.fork({ [workerVariable]: isFirst ? "first" : "later", [boundVariable]: address }))
+      return toWorkerProcess(cluster.fork({ [workerVariable]: isFirst ? "first" : "later", [boundVariable]: address }))
     },
     catch: () => new CommandFailed({ message: "The operating system refused to start a process." })
   })
@@ -53,7 +53,7 @@ const killAll = (): void => {
   for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill("SIGKILL")
 }
 
-const workerProcess = (worker: NonNullable<typeof cluster.worker>): WorkerProcess => {
+const toWorkerProcess = (worker: NonNullable<typeof cluster.worker>): WorkerProcess => {
   const ready = Deferred.makeUnsafe<Messages.ReadyMessage, CommandFailed | WrongUsage>()
   const ended = Deferred.makeUnsafe<string>()
   let answered = Deferred.makeUnsafe<void>()

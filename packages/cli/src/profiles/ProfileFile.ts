@@ -138,7 +138,7 @@ export const keep = Effect.fnUntraced(function* (name: string, profile: Profile)
 /** Removes a profile. Returns whether it existed. */
 export const remove = Effect.fnUntraced(function* (name: string) {
   const profiles = new Map(yield* read)
-  const hasExisted = profiles.delete(name)
-  if (hasExisted) yield* write(profiles)
-  return hasExisted
+  const isRemoved = profiles.delete(name)
+  if (isRemoved) yield* write(profiles)
+  return isRemoved
 })

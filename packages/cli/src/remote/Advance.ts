@@ -20,9 +20,9 @@ interface RequestedAdvance {
 }
 
 /** Describes how much time is left, and how fast it passes. */
-const progressOf = ({ at_ms, from, to }: RequestedAdvance, reachedMs: number, nowMs: number): string => {
-  const remainingSeconds = Math.max(0, to - reachedMs)
-  const pace = Math.round(Math.max(0, reachedMs - from) / Math.max(1, (nowMs - at_ms) / 1_000))
+const progressOf = ({ at_ms, from, to }: RequestedAdvance, reachedSeconds: number, nowMs: number): string => {
+  const remainingSeconds = Math.max(0, to - reachedSeconds)
+  const pace = Math.round(Math.max(0, reachedSeconds - from) / Math.max(1, (nowMs - at_ms) / 1_000))
   return `The clock is still advancing: ${numeral(remainingSeconds)} ${remainingSeconds === 1 ? "second is" : "seconds are"} left, at ${numeral(pace)} per second so far.`
 }
 

@@ -47,10 +47,10 @@ export const callsOf = <A>(settings: CallerSettings, { operator, owner }: Calls<
   const { api_key, base_url, environment, operator_token, organization: named } = settings
   if (Option.isNone(named)) {
     return Option.isNone(api_key)
-      ? missingKey("For your own resources", "api-key")
+      ? missingFlag("For your own resources", "api-key")
       : Effect.succeed(owner(HostClient.make({ base_url, api_key: api_key.value })))
   }
-  if (Option.isNone(operator_token)) return missingKey("For an organization's resources", "operator-token")
+  if (Option.isNone(operator_token)) return missingFlag("For an organization's resources", "operator-token")
   if (Option.isNone(environment)) {
     return Effect.fail(new WrongUsage({ message: "--organization needs --environment, sandbox or live." }))
   }
@@ -58,5 +58,5 @@ export const callsOf = <A>(settings: CallerSettings, { operator, owner }: Calls<
   return Effect.succeed(operator({ base_url, operator_token: operator_token.value }, place))
 }
 
-const missingKey = (caller: string, flag: string) =>
-  Effect.fail(new WrongUsage({ message: `${caller}: ${MissingSettings.requestFor([flag])}.` }))
+const missingFlag = (purpose: string, flag: string) =>
+  Effect.fail(new WrongUsage({ message: `${purpose}: ${MissingSettings.requestFor([flag])}.` }))

@@ -32,12 +32,12 @@ const sealed = <S extends SealedReachSettings>(settings: S) =>
 /** Runs a program that needs only the service for organizations and keys. */
 export const withAccess = <A>(
   settings: ReachSettings,
-  program: (access: Access.Access["Service"]) => Program<A>
+  makeProgram: (access: Access.Access["Service"]) => Program<A>
 ): Reaching<A> =>
   Effect.flatMap(hostOf(settings), (host) =>
     host === null
-      ? Database.withAccess(settings)(Effect.flatMap(Access.Access, program))
-      : remote(program(RemoteServices.access(host)))
+      ? Database.withAccess(settings)(Effect.flatMap(Access.Access, makeProgram))
+      : remote(makeProgram(RemoteServices.access(host)))
   )
 
 /** Creates a key. For a database, also reads the configuration, to count the carriers in the key's environment. */
@@ -70,7 +70,7 @@ const uncounted = "To count your hosts' carriers, pass their configuration file 
 /** Runs a program that needs only the service for connections, and the carriers in a configuration. */
 export const withConnections = <A>(
   settings: SealedReachSettings & Pick<HostSettings, "config">,
-  program: (
+  makeProgram: (
     connections: Connections.Connections["Service"],
     adapters: ReadonlyArray<Carrier.CarrierAdapter>
   ) => Program<A>
@@ -80,14 +80,14 @@ export const withConnections = <A>(
       ? Effect.flatMap(sealed(settings), (complete) =>
           Connections.Connections.pipe(
             Effect.flatMap((connections) =>
-              Effect.flatMap(Carrier.CarrierAdapters, (adapters) => program(connections, adapters))
+              Effect.flatMap(Carrier.CarrierAdapters, (adapters) => makeProgram(connections, adapters))
             ),
             Database.withConnections(complete)
           )
         )
       : Effect.flatMap(ConfigFile.load(settings.config), (config) =>
           Effect.flatMap(Carrier.CarrierAdapters, (adapters) =>
-            program(RemoteServices.connections(host), adapters)
+            makeProgram(RemoteServices.connections(host), adapters)
           ).pipe(Effect.provide(Service.carriers(config)), remote)
         )
   )
@@ -95,36 +95,36 @@ export const withConnections = <A>(
 /** Runs a program that needs only the service for circuit breakers. */
 export const withCircuits = <A>(
   settings: ReachSettings & Pick<HostSettings, "config">,
-  program: (circuits: Circuits.Circuits["Service"]) => Program<A>
+  makeProgram: (circuits: Circuits.Circuits["Service"]) => Program<A>
 ): Reaching<A> =>
   Effect.flatMap(hostOf(settings), (host) =>
     host === null
-      ? Database.withCircuits(settings)(Effect.flatMap(Circuits.Circuits, program))
-      : remote(program(RemoteServices.circuits(host)))
+      ? Database.withCircuits(settings)(Effect.flatMap(Circuits.Circuits, makeProgram))
+      : remote(makeProgram(RemoteServices.circuits(host)))
   )
 
 /** Runs a program that needs only the service for event consumers. */
 export const withConsumers = <A>(
   settings: ReachSettings,
-  program: (consumers: Consumers["Service"]) => Program<A>
+  makeProgram: (consumers: Consumers["Service"]) => Program<A>
 ): Reaching<A> =>
   Effect.flatMap(hostOf(settings), (host) =>
     host === null
-      ? Database.withConsumers(settings)(Effect.flatMap(Consumers, program))
-      : remote(program(RemoteServices.consumers(host)))
+      ? Database.withConsumers(settings)(Effect.flatMap(Consumers, makeProgram))
+      : remote(makeProgram(RemoteServices.consumers(host)))
   )
 
 /** Runs a program that needs only the service for erasures. */
 export const withErasures = <A>(
   settings: SealedReachSettings,
-  program: (erasures: Erasures.Erasures["Service"]) => Effect.Effect<A, CommandFailed, Printing>
+  makeProgram: (erasures: Erasures.Erasures["Service"]) => Effect.Effect<A, CommandFailed, Printing>
 ): Reaching<A> =>
   Effect.flatMap(hostOf(settings), (host) =>
     host === null
       ? Effect.flatMap(sealed(settings), (complete) =>
-          Database.withErasures(complete)(Effect.flatMap(Erasures.Erasures, program))
+          Database.withErasures(complete)(Effect.flatMap(Erasures.Erasures, makeProgram))
         )
-      : remote(program(RemoteServices.erasures(host)))
+      : remote(makeProgram(RemoteServices.erasures(host)))
   )
 
 /** Removes a failure that cannot happen with a host, which reports unavailable storage itself. */

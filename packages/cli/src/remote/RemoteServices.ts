@@ -35,7 +35,7 @@ import type { OperatorHost } from "./OperatorHost.ts"
 type Host = OperatorHost
 
 /** Calls an operation. Fails only with the host's refusals. */
-const callWithAdvice = <Answer>(
+const callHost = <Answer>(
   host: Host,
   name: OperatorClient.OperationName,
   input: Readonly<Record<string, unknown>>
@@ -48,21 +48,21 @@ const refused = ({ code, message }: ApiError.ApiError) =>
   Effect.die(new CommandFailed({ message: `The host refused the call (${code}): ${message}` }))
 
 /** Calls an operation that the host must not refuse. */
-const callWithReason = <Answer>(...call: Parameters<typeof callWithAdvice>) =>
-  Effect.catch(callWithAdvice<Answer>(...call), refused)
+const callWithoutRefusal = <Answer>(...call: Parameters<typeof callHost>) =>
+  Effect.catch(callHost<Answer>(...call), refused)
 
 /** Calls an operation whose only expected refusal is `not_found`. */
-const askedAbout = <Answer>(...call: Parameters<typeof callWithAdvice>) =>
-  Effect.catch(callWithAdvice<Answer>(...call), (error) =>
+const askedAbout = <Answer>(...call: Parameters<typeof callHost>) =>
+  Effect.catch(callHost<Answer>(...call), (error) =>
     error._tag === "not_found" ? Effect.fail(ApiError.make("not_found")) : refused(error)
   )
 
 /** Calls an operation whose only expected refusals are `not_found` and `invalid_input`. */
 const askedWith = <Answer>(
-  ...call: Parameters<typeof callWithAdvice>
+  ...call: Parameters<typeof callHost>
 ): Effect.Effect<Answer, ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input">> =>
   Effect.catch(
-    callWithAdvice<Answer>(...call),
+    callHost<Answer>(...call),
     (error): Effect.Effect<never, ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input">> => {
       if (error._tag === "not_found") return Effect.fail(ApiError.make("not_found"))
       if (error._tag !== "invalid_input") return refused(error)
@@ -97,9 +97,13 @@ export const createKey = (host: Host, options: Parameters<Access.Access["Service
 export const access = (host: Host): Access.Access["Service"] =>
   Access.Access.of({
     createOrganization: (name) =>
-      Effect.map(callWithReason<EmbeddedOrganization>(host, "create_organization", { name }), organizationOf),
+      Effect.map(callWithoutRefusal<EmbeddedOrganization>(host, "create_organization", { name }), organizationOf),
     listOrganizations: Effect.map(
-      callWithReason<{ readonly organizations: ReadonlyArray<EmbeddedOrganization> }>(host, "list_organizations", {}),
+      callWithoutRefusal<{ readonly organizations: ReadonlyArray<EmbeddedOrganization> }>(
+        host,
+        "list_organizations",
+        {}
+      ),
       ({ organizations }) => organizations.map(organizationOf)
     ),
     createKey: (options) => askedAbout<Access.IssuedKey>(host, "create_key", { ...options }),
@@ -157,10 +161,10 @@ interface TimelinePage extends TimelineReport.WholeTimeline {
 export const timeline = (
   host: Host,
   id: Ids.QuoteRequestId,
-  withBodies: boolean
+  hasBodies: boolean
 ): Effect.Effect<TimelineReport.WholeTimeline, CommandFailed> =>
   Effect.gen(function* () {
-    const name = withBodies ? "read_quote_request_exchanges" : "get_quote_request_timeline"
+    const name = hasBodies ? "read_quote_request_exchanges" : "get_quote_request_timeline"
     let page = yield* askedAbout<TimelinePage>(host, name, { id })
     const entries = [...page.entries]
     while (page.next !== null) {
@@ -180,12 +184,14 @@ export const consumers = (host: Host): Consumers["Service"] =>
     consume: () => unused,
     list: (filter = {}) =>
       Effect.map(
-        callWithReason<{ readonly consumers: ReadonlyArray<ConsumerStatus> }>(host, "list_consumers", { ...filter }),
+        callWithoutRefusal<{ readonly consumers: ReadonlyArray<ConsumerStatus> }>(host, "list_consumers", {
+          ...filter
+        }),
         (answer) => answer.consumers
       ),
     listParked: (name, filter = {}) =>
       Effect.map(
-        callWithReason<{ readonly events: ReadonlyArray<ParkedEvent> }>(host, "list_parked_events", {
+        callWithoutRefusal<{ readonly events: ReadonlyArray<ParkedEvent> }>(host, "list_parked_events", {
           name,
           ...filter
         }),

@@ -49,14 +49,11 @@ const page = (client: HostClient.HostClient, input: { readonly since?: string; r
   HostClient.call((signal) => client.list_api_requests({ limit: 100, ...input }, { signal }))
 
 /** Reads the entries since a time, newest first. */
-const allSince = (
-  client: HostClient.HostClient,
-  sinceFlag: string
-): Effect.Effect<ReadonlyArray<Entry>, CommandFailed> =>
+const allSince = (client: HostClient.HostClient, since: string): Effect.Effect<ReadonlyArray<Entry>, CommandFailed> =>
   Stream.runCollect(
     Stream.paginate<string | null, Entry, CommandFailed>(null, (cursor) =>
       Effect.gen(function* () {
-        const { next_cursor, requests } = yield* page(client, { since: sinceFlag, ...(cursor !== null && { cursor }) })
+        const { next_cursor, requests } = yield* page(client, { since, ...(cursor !== null && { cursor }) })
         yield* HostClient.refuseRepeated(cursor, next_cursor)
         return [requests, Option.fromNullOr(next_cursor)] as const
       })
@@ -74,14 +71,14 @@ const sinceOf = ({ floor, newest }: LogPosition): string | null => {
 
 const look = Effect.fnUntraced(function* (client: HostClient.HostClient, position: LogPosition) {
   const since = sinceOf(position)
-  const newEntries = since === null ? (yield* page(client, {})).requests : yield* allSince(client, since)
-  const unseen = newEntries.filter((entry) => !isOwn(entry) && !position.ids.has(entry.request_id))
+  const polled = since === null ? (yield* page(client, {})).requests : yield* allSince(client, since)
+  const unseen = polled.filter((entry) => !isOwn(entry) && !position.ids.has(entry.request_id))
   const entries = (since === null ? unseen.slice(0, firstEntries) : unseen).toReversed()
-  const newest = newEntries[0]?.created_at ?? position.newest
+  const newest = polled[0]?.created_at ?? position.newest
   const nextPosition: LogPosition = {
     floor: position.floor ?? newest,
     newest,
-    ids: new Set(newEntries.map(({ request_id }) => request_id))
+    ids: new Set(polled.map(({ request_id }) => request_id))
   }
   return { entries, after: nextPosition }
 })

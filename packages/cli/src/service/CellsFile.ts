@@ -7,8 +7,8 @@ import { isDatabaseUrl } from "../settings/StorageSettings.ts"
 
 const decodeList = Schema.decodeUnknownOption(Schema.NonEmptyArray(Schema.Record(Schema.String, Schema.String)))
 
-const wrongCells = (content: string) =>
-  new WrongUsage({ message: `${settingError("cells", `name a cells file: ${content}`)}.` })
+const wrongCells = (requirement: string) =>
+  new WrongUsage({ message: `${settingError("cells", `name a cells file: ${requirement}`)}.` })
 
 /**
  * Finds the mistake in one cell of the file; null if the cell is valid. The error names the field but never repeats its

@@ -22,12 +22,12 @@ interface TimelineSettings extends StorageSettings {
 }
 
 /** Reads all pages of a timeline. */
-const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, withBodies: boolean) {
+const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, hasBodies: boolean) {
   const timelines = yield* Timelines.Timelines
-  let page = yield* timelines.read(id, { bodies: withBodies })
+  let page = yield* timelines.read(id, { bodies: hasBodies })
   const entries = [...page.entries]
   while (page.next !== null) {
-    page = yield* timelines.read(id, { bodies: withBodies, after: page.next })
+    page = yield* timelines.read(id, { bodies: hasBodies, after: page.next })
     entries.push(...page.entries)
   }
   const { next: _, ...timeline } = page

@@ -20,10 +20,10 @@ export const secret = (name: string, description: string) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
-export const toggle = (name: string, description: string, defaultsToOn = false) =>
+export const toggle = (name: string, description: string, isOnByDefault = false) =>
   Flag.Boolean(name).pipe(
     Flag.withFallbackConfig(Config.Boolean(variableOf(name))),
-    Flag.withDefault(defaultsToOn),
+    Flag.withDefault(isOnByDefault),
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 

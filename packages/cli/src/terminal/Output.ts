@@ -12,12 +12,12 @@ const lineOf = (text: string): string => text.replaceAll(/[^\t]+/g, (part) => Pl
 
 /** Prints lines for people. At a terminal, wraps long lines to its width; elsewhere, prints them unchanged. */
 export const lines = Effect.fnUntraced(function* (
-  sections: ReadonlyArray<string>,
+  texts: ReadonlyArray<string>,
   paint: (text: string) => string = (text) => text
 ) {
   const { stdoutIsTerminal } = yield* Stdio.Stdio
   const width = (yield* stdoutIsTerminal) ? yield* (yield* Terminal.Terminal).columns : 0
-  for (const line of sections) yield* Console.log(fit(lineOf(line), width).map(paint).join("\n"))
+  for (const line of texts) yield* Console.log(fit(lineOf(line), width).map(paint).join("\n"))
 })
 
 /** Prints a value as one line of JSON, for programs. */
@@ -27,6 +27,6 @@ export const json = (value: unknown): Effect.Effect<void> => Console.log(PlainTe
 export const result = (
   settings: { readonly json: boolean },
   value: unknown,
-  sections: ReadonlyArray<string>,
+  texts: ReadonlyArray<string>,
   paint?: (text: string) => string
-) => (settings.json ? json(value) : lines(sections, paint))
+) => (settings.json ? json(value) : lines(texts, paint))

@@ -42,8 +42,8 @@ const sentencesOf = (errors: ReadonlyArray<CliError.CliError>, help: HelpDoc.Hel
     const has_variable = Option.exists(flag?.description ?? Option.none(), MissingSettings.namesVariable(error.option))
     return [{ flag: error.option, is_secret: flag?.type === "secret", has_variable }]
   })
-  const wrongValues = each.filter(({ _tag }) => _tag !== "MissingArgument" && _tag !== "MissingOption").map(sentenceOf)
-  const sentences = new Set([...MissingSettings.sentencesOf(missingSettings), ...wrongValues])
+  const mistakes = each.filter(({ _tag }) => _tag !== "MissingArgument" && _tag !== "MissingOption").map(sentenceOf)
+  const sentences = new Set([...MissingSettings.sentencesOf(missingSettings), ...mistakes])
   return sentences.size === 0 ? ["Wrong usage"] : [...sentences].slice(0, maxSentences)
 }
 

@@ -104,17 +104,17 @@ export const ask = Command.make(
               isGood: isUsable,
               replay: (cassette) => [CarrierContract.replay(adapter, line, facts, { ...options, cassette })]
             })
-      const recordedReply = yield* recorded.pipe(Effect.provide(CarrierFile.transport(config)))
-      const { answer, ...exchanged } = recordedReply
+      const trial = yield* recorded.pipe(Effect.provide(CarrierFile.transport(config)))
+      const { answer, ...exchanged } = trial
       const reply = Result.getOrNull(answer)
       if (settings.json) {
         const error = Result.match(answer, { onSuccess: () => null, onFailure: ({ message }) => message })
         yield* Output.json({ reply, error, ...exchanged })
-      } else yield* Output.lines(linesOf(recordedReply))
-      if (!isUsable(recordedReply)) {
+      } else yield* Output.lines(linesOf(trial))
+      if (!isUsable(trial)) {
         const unwritten = file === null ? "" : " No cassette was written."
         return yield* new CommandFailed({
-          message: CarrierText.printable(`${failureOf(recordedReply)}${unwritten}`)
+          message: CarrierText.printable(`${failureOf(trial)}${unwritten}`)
         })
       }
     })

@@ -16,7 +16,7 @@ export interface Content {
 }
 
 /** Responds with the content, an ETag, and the best content encoding that the caller accepts. */
-export type Asset = (asked: Header) => Effect.Effect<Answer>
+export type Asset = (requestHeader: Header) => Effect.Effect<Answer>
 
 /** Creates an asset. The content is read, tagged and compressed when it is first requested; the results are cached. */
 export const make = (content: Content): Asset => {
@@ -29,9 +29,9 @@ export const make = (content: Content): Asset => {
     ...(typeof CompressionStream !== "undefined" && { gzip: computeOnce(async () => gzip(await bytes())) }),
     ...(brotli !== undefined && { br: computeOnce(async () => brotli(await bytes())) })
   }
-  return (request) =>
+  return (requestHeader) =>
     Effect.promise(async (): Promise<Answer> => {
-      const accepted = acceptedIn(request("accept-encoding") ?? "")
+      const accepted = acceptedIn(requestHeader("accept-encoding") ?? "")
       const encoding = ["br", "gzip"].find((coding) => accepted.has(coding) && coding in packed) ?? "identity"
       const etag = `"${await tag()}-${encoding}"`
       const headers = {
@@ -42,7 +42,7 @@ export const make = (content: Content): Asset => {
         vary: "Accept-Encoding",
         etag
       }
-      if (request("if-none-match")?.includes(etag)) return { status: 304, headers, body: null }
+      if (requestHeader("if-none-match")?.includes(etag)) return { status: 304, headers, body: null }
       const body = await (packed[encoding] ?? bytes)()
       return {
         status: 200,

@@ -104,13 +104,13 @@ export const refusalName = (codes: ReadonlyArray<ApiError.ErrorCode>): string =>
 
 /** The response for error codes that share a status, with an example of each. */
 export const refusal = (codes: ReadonlyArray<ApiError.ErrorCode>, served: Revision.Served, docsUrl: string): object => {
-  const canWait = codes.some((code) => code === "rate_limited" || code === "service_unavailable")
+  const hasRetryAfter = codes.some((code) => code === "rate_limited" || code === "service_unavailable")
   return {
     description: codes.map((code) => `\`${code}\`: ${ApiError.definitions[code].meaning}`).join(" "),
     headers: headerReferences([
       "Request-Id",
       "Service-Version",
-      ...(canWait ? ["Retry-After"] : []),
+      ...(hasRetryAfter ? ["Retry-After"] : []),
       ...(codes.includes("authentication_failed") ? ["WWW-Authenticate"] : [])
     ]),
     content: {

@@ -49,20 +49,20 @@ export interface Answering<R> {
   /** Begins an exchange: assigns its request ID and the headers that its response must have. */
   readonly begin: (route: FoundRoute<R>["value"], path: string, header: Header) => Exchange
   /**
-   * Runs a route and reports its outcome to `ended`. Returns a function that interrupts the route, or null if the route
+   * Runs a route and reports its outcome to `onEnd`. Returns a function that interrupts the route, or null if the route
    * has already ended.
    */
   readonly run: (
     route: FoundRoute<R>["value"],
     incoming: Incoming,
-    ended: (exit: AnswerExit) => void
+    onEnd: (exit: AnswerExit) => void
   ) => (() => void) | null
-  /** Writes a streamed body and calls `ended` at its end. Returns the same as `run`. */
+  /** Writes a streamed body and calls `onEnd` at its end. Returns the same as `run`. */
   readonly stream: (
     exchange: Exchange,
     streamed: Answer.Streamed,
     write: (text: string) => void,
-    ended: () => void
+    onEnd: () => void
   ) => (() => void) | null
   /**
    * Creates the response from a route's outcome. A failure becomes a refusal. A defect (a bug) is logged and reported

@@ -240,7 +240,7 @@ interface FinishedRequest<R> {
 const closing = { connection: "close" }
 
 /** The parts of a request that the handler derives. */
-type IdentifiedRequest = Omit<Incoming, "method" | "read" | "readRaw">
+type DerivedParts = Omit<Incoming, "method" | "read" | "readRaw">
 
 /** A request as a route receives it. A class for the same reason as `PipelinedRequest`. */
 class IncomingRequest implements Incoming {
@@ -256,16 +256,16 @@ class IncomingRequest implements Incoming {
   readonly read: Incoming["read"]
   readonly readRaw: Incoming["readRaw"]
 
-  constructor(request: IncomingMessage, bodies: Body.ArrivingBodies, identified: IdentifiedRequest) {
-    this.request_id = identified.request_id
+  constructor(request: IncomingMessage, bodies: Body.ArrivingBodies, derived: DerivedParts) {
+    this.request_id = derived.request_id
     this.method = request.method ?? ""
-    this.params = identified.params
-    this.query = identified.query
-    this.header = identified.header
-    this.headers = identified.headers
-    this.address = identified.address
-    this.docs_url = identified.docs_url
-    this.public_path = identified.public_path
+    this.params = derived.params
+    this.query = derived.query
+    this.header = derived.header
+    this.headers = derived.headers
+    this.address = derived.address
+    this.docs_url = derived.docs_url
+    this.public_path = derived.public_path
     this.read = (maxBytes) => NodeMessages.read(request, maxBytes, bodies)
     this.readRaw = (maxBytes) => NodeMessages.readRaw(request, maxBytes, bodies)
   }

@@ -27,27 +27,27 @@ export const announcedBytes = (request: IncomingMessage): number => Number(reque
  * `request.body` is used. If the parser left neither, the effect dies, because the caller is not at fault.
  */
 export const read = (request: IncomingMessage, limit: number, bodies: Body.ArrivingBodies): Read =>
-  requestFrom(request, limit, bodies, serialized, parsedAway)
+  readWith(request, limit, bodies, serialized, parsedAway)
 
 /**
  * Like `read`, but returns the exact bytes, which signatures need. Dies if a parser has already turned the body into an
  * object.
  */
 export const readRaw = (request: IncomingMessage, limit: number, bodies: Body.ArrivingBodies): Read =>
-  requestFrom(request, limit, bodies, rawBytesOf, rawParsedAway)
+  readWith(request, limit, bodies, rawBytesOf, rawParsedAway)
 
-const requestFrom = (
+const readWith = (
   request: IncomingMessage,
   limit: number,
   bodies: Body.ArrivingBodies,
-  parsedBody: (body: unknown) => Uint8Array | null,
+  toBytes: (body: unknown) => Uint8Array | null,
   gone: Effect.Effect<never>
 ): Read =>
   Effect.suspend(() => {
     if (announcedBytes(request) > limit) return Body.tooLarge(limit)
     if (!isAnnounced(request)) return Effect.succeed(Body.nothing)
     if (!request.readableDidRead) return isHere(request) ? whole(request, limit) : arriving(request, limit, bodies)
-    const bytes = exact(request) ?? (Predicate.hasProperty(request, "body") ? parsedBody(request.body) : null)
+    const bytes = exact(request) ?? (Predicate.hasProperty(request, "body") ? toBytes(request.body) : null)
     if (bytes === null) return gone
     return bytes.length <= limit ? Effect.succeed(bytes) : Body.tooLarge(limit)
   })
@@ -120,12 +120,12 @@ const arriving = (request: IncomingMessage, limit: number, bodies: Body.Arriving
  * headers are joined with commas in the same way.
  */
 export const headersOf = ({ headers, rawHeaders }: IncomingMessage): IncomingHttpHeaders => {
-  let sentBytes = 0
+  let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? ""
-    if (name.length === authorization.length && name.toLowerCase() === authorization) sentBytes++
+    if (name.length === authorization.length && name.toLowerCase() === authorization) count++
   }
-  return sentBytes < 2 ? headers : { ...headers, [authorization]: repeated(rawHeaders) }
+  return count < 2 ? headers : { ...headers, [authorization]: repeated(rawHeaders) }
 }
 
 const authorization = "authorization"

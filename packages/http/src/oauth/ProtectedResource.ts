@@ -56,9 +56,9 @@ export const routes = (metadata: Metadata, baseUrl: string, path: string): Reado
     headers: { ...Cors.permitting("GET", "Mcp-Protocol-Version"), "access-control-allow-origin": "*" },
     body: null
   })
-  return Array.from(new Set([wellKnown, wellKnown + path, pathOf(baseUrl, path)])).flatMap((address) => [
-    Route.make("GET", address, () => answer),
-    Route.make("OPTIONS", address, () => permitted)
+  return Array.from(new Set([wellKnown, wellKnown + path, pathOf(baseUrl, path)])).flatMap((routePath) => [
+    Route.make("GET", routePath, () => answer),
+    Route.make("OPTIONS", routePath, () => permitted)
   ])
 }
 

@@ -41,13 +41,13 @@ export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_ur
     mcp,
     mcp_origins = noOrigins,
     oauth = null,
-    operators: servesOperators = false,
-    rest: servesRest = true
+    operators: hasOperators = false,
+    rest: hasRest = true
   } = checked(options)
   const endpoint = mcp?.()
   const { console: pages } = options
   return {
-    operations: servesRest ? operations : [],
+    operations: hasRest ? operations : [],
     routes: [
       Handoff.route(Quotewire.go),
       CarrierCallbacks.route(Quotewire.carrierCallback),
@@ -55,12 +55,12 @@ export const of = (options: Options = {}): Omit<Api.Settings<Services>, "base_ur
     ],
     routesAt: (baseUrl) => [
       ...(endpoint === undefined || oauth === null ? [] : routesWithOAuth(endpoint, mcp_origins, oauth, baseUrl)),
-      ...(servesOperators ? OperatorRoutes.routes(baseUrl, oauth) : [])
+      ...(hasOperators ? OperatorRoutes.routes(baseUrl, oauth) : [])
     ],
     ready: Quotewire.ready,
     environments: Quotewire.environments,
     cells: Quotewire.cells,
-    home: { rest: servesRest, mcp_path: endpoint?.paths[0] ?? null, console: consoleAt(pages) },
+    home: { rest: hasRest, mcp_path: endpoint?.paths[0] ?? null, console: consoleAt(pages) },
     ...(pages !== undefined && { console: pages })
   }
 }

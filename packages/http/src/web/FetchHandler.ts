@@ -78,7 +78,7 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
 }
 
 /** The parts of a request that the handler derives. */
-type IdentifiedRequest = Omit<Incoming, "headers" | "read" | "readRaw">
+type DerivedParts = Omit<Incoming, "headers" | "read" | "readRaw">
 
 /** A request as a route receives it. A class, because an object literal with a getter is expensive to create. */
 class IncomingRequest implements Incoming {
@@ -94,15 +94,15 @@ class IncomingRequest implements Incoming {
   readonly readRaw: Incoming["readRaw"]
   private readonly request: Request
 
-  constructor(request: Request, bodies: Body.ArrivingBodies, identified: IdentifiedRequest) {
-    this.request_id = identified.request_id
-    this.method = identified.method
-    this.params = identified.params
-    this.query = identified.query
-    this.header = identified.header
-    this.address = identified.address
-    this.docs_url = identified.docs_url
-    this.public_path = identified.public_path
+  constructor(request: Request, bodies: Body.ArrivingBodies, derived: DerivedParts) {
+    this.request_id = derived.request_id
+    this.method = derived.method
+    this.params = derived.params
+    this.query = derived.query
+    this.header = derived.header
+    this.address = derived.address
+    this.docs_url = derived.docs_url
+    this.public_path = derived.public_path
     this.request = request
     this.read = (maxBytes) => FetchBody.read(request, maxBytes, bodies)
     this.readRaw = this.read

@@ -70,7 +70,7 @@ export interface Settings extends TlsSettings {
  */
 export type Dial = (
   address: string,
-  opened: (socket: Socket) => void,
+  onOpen: (socket: Socket) => void,
   ready: (socket: Socket) => void
 ) => buildConnector.connector
 

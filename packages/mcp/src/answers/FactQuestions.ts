@@ -9,7 +9,7 @@ export interface FactQuestions {
   readonly sometimes: ReadonlyArray<string>
 }
 
-interface FactQuestion {
+interface FactRules {
   /** Groups of facts of which one complete group is enough. Facts are paths with `*` instead of list indexes. */
   readonly alternatives: ReadonlyArray<ReadonlyArray<ReadonlyArray<string>>>
   /** Facts that are required if other facts have certain values. */
@@ -25,7 +25,7 @@ export const of = (
   const labelOf = (path: string) => line?.neededFact(path).label ?? path
   const firstOf = (path: string) => path.replaceAll("*", "0")
   const groupsOf = (path: string) =>
-    alternatives.find((groups) => groups.some((group) => group.some((names) => firstOf(names) === path)))
+    alternatives.find((groups) => groups.some((group) => group.some((name) => firstOf(name) === path)))
   return {
     always: [
       ...new Set(
@@ -66,7 +66,7 @@ const listed = (groups: ReadonlyArray<ReadonlyArray<string>>, nameOf: (path: str
   groups.map((group) => group.map(nameOf).join(" and ")).join(", or ")
 
 /** Finds the alternatives and the conditions in a schema and its subschemas. */
-const find = (schema: unknown, path: ReadonlyArray<string>): FactQuestion => {
+const find = (schema: unknown, path: ReadonlyArray<string>): FactRules => {
   if (!Predicate.isObject(schema)) return nothing
   const pathTo = (name: string) => [...path, name].join(".")
   const properties = Predicate.isObject(schema.properties) ? Object.entries(schema.properties) : []
@@ -90,7 +90,7 @@ const find = (schema: unknown, path: ReadonlyArray<string>): FactQuestion => {
   }
 }
 
-const nothing: FactQuestion = { alternatives: [], conditions: [] }
+const nothing: FactRules = { alternatives: [], conditions: [] }
 
 const listIn = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 

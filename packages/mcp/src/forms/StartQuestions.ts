@@ -53,11 +53,11 @@ export const begin = (
   const state = Option.getOrNull(readState(round.state))
   const answer = state === null ? null : round.answer
   const content = answer?.action === "accept" ? answer.content : null
-  const answers =
+  const newFacts =
     state?.asked.about === "facts" && content !== null && line !== undefined
       ? FactForm.read(content, state.asked.paths, line)
       : {}
-  const facts = { ...state?.facts, ...answers }
+  const facts = { ...state?.facts, ...newFacts }
   const agreement = { quote_disclosure_version: quoteDisclosure.version, quote_disclosure_accepted: true }
   return {
     input: {

@@ -25,10 +25,10 @@ export const rename = (
   args: Fields,
   now: number
 ): { readonly args: Arguments; readonly wrong: ReadonlyArray<ApiError.FieldError> } => {
-  const oldNames = renamed.filter(({ from }) => Object.hasOwn(args, from))
+  const outdated = renamed.filter(({ from }) => Object.hasOwn(args, from))
   const isRefused = ({ to, until }: RenamedArgument) => now >= until || Object.hasOwn(args, to)
-  const names = new Map(oldNames.filter((argument) => !isRefused(argument)).map(({ from, to }) => [from, to]))
-  const refused = oldNames.filter(isRefused)
+  const names = new Map(outdated.filter((argument) => !isRefused(argument)).map(({ from, to }) => [from, to]))
+  const refused = outdated.filter(isRefused)
   return {
     args: Object.fromEntries(
       Object.entries(args)

@@ -147,14 +147,14 @@ const membersOf = async (
 ): Promise<Members> => {
   const { id: organization_id, workspaces } = await quotewire.createOrganization("Test")
   for (const [carrier_id, values] of Object.entries(sandbox_connections)) {
-    const secrets = Object.entries(values).flatMap(([name, value]) =>
+    const entries = Object.entries(values).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value] as const]
     )
     await quotewire.setConnection({
       organization_id,
       environment: "sandbox",
       carrier_id,
-      values: Object.fromEntries(secrets)
+      values: Object.fromEntries(entries)
     })
   }
   const keyOf = async (kind: keyof Keys) =>
@@ -176,8 +176,8 @@ interface CheckedSandboxOptions<OwnLine extends AnyLine> {
 const sealKey = "cXVvdGV3aXJlLXRlc3Qta2l0LW1hZGUtdXAtZmFjdHM="
 
 /**
- * Opens a service on a storage backend. If `as` is given, it becomes the sandbox of an organization that is already
- * stored there.
+ * Opens a service on a storage backend. The returned function `as` creates the sandbox of an organization that is
+ * already stored there.
  */
 const open = <OwnLine extends AnyLine>(
   sandboxOptions: CheckedSandboxOptions<OwnLine>,

@@ -106,7 +106,7 @@ export const ask = ({
   )
   return Effect.flatMap(reading, (read) => (read === nothing ? reading : Effect.succeed(read))).pipe(
     Effect.orElseSucceed(() => null),
-    Effect.map((mark) => ({ name, found: mark }))
+    Effect.map((found) => ({ name, found }))
   )
 }
 

@@ -57,7 +57,7 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
     const guard = yield* CellHealth.make(homeSource.name)
     const home = yield* openChecked(homeSource, null)
 
-    const openCell = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
+    const adopt = Effect.fnUntraced(function* (cell: CellState, storage: Port) {
       yield* Scope.provide(
         storage.watch((hint) => noteHint(cell, hint)),
         scope
@@ -71,12 +71,12 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
       const opening = Scope.provide(openChecked(source, { name: homeSource.name, storage: home }), scope)
       const later = Effect.retry(opening, Schedule.spaced(openAgainMs)).pipe(
         Effect.delay(openAgainMs),
-        Effect.flatMap((storage) => openCell(cell, storage)),
+        Effect.flatMap((storage) => adopt(cell, storage)),
         Effect.andThen(Effect.logInfo("A cell is now available")),
         Effect.annotateLogs({ cell: cell.name })
       )
       yield* Effect.matchEffect(opening, {
-        onSuccess: (storage) => openCell(cell, storage),
+        onSuccess: (storage) => adopt(cell, storage),
         onFailure: (error) =>
           Effect.logWarning("A cell was refused; its workspaces are unavailable", error).pipe(
             Effect.annotateLogs({ cell: cell.name }),
@@ -87,7 +87,7 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
     })
 
     const homeCell = initial(homeSource.name)
-    yield* openCell(homeCell, home)
+    yield* adopt(homeCell, home)
     const opened = others.map((source) => ({ source, cell: initial(source.name) }))
     yield* Effect.forEach(opened, ({ cell, source }) => openOther(source, cell), {
       concurrency: "unbounded",

@@ -80,11 +80,11 @@ export const openChecked = <E>(
     const scope = yield* Scope.fork(yield* Effect.scope)
     const opening = Effect.gen(function* () {
       const storage = yield* open
-      const cellName = yield* namedBy({ name, storage })
+      const records = yield* namedBy({ name, storage })
       const refusal =
-        firstCell !== null && cellName.found.mark === null
+        firstCell !== null && records.found.mark === null
           ? `The database of the cell ${name} is not a cell yet: run quotewire cells add ${name}.`
-          : refusalOf(cellName, firstCell === null ? cellName : yield* namedBy(firstCell))
+          : refusalOf(records, firstCell === null ? records : yield* namedBy(firstCell))
       if (refusal === null) return storage
       return yield* Effect.fail(new WrongCell(refusal))
     })

@@ -131,7 +131,7 @@ const releasing = (cellOf: CellOf): Port["release"] => {
     const byWorkspace = Map.groupBy(leases, ({ workspace_id }) => workspace_id)
     const exits = yield* Effect.forEach(
       byWorkspace,
-      ([workspace_id, cellLeases]) => Effect.exit(releaseIn(workspace_id, cellLeases)),
+      ([workspace_id, workspaceLeases]) => Effect.exit(releaseIn(workspace_id, workspaceLeases)),
       {
         concurrency: "unbounded"
       }

@@ -28,10 +28,10 @@ export const make =
         concurrency: "unbounded"
       })
       const totals = new Map<Storage.CountAddition, number>()
-      const addIn = Effect.fnUntraced(function* (storage: Port, ofCell: ReadonlyArray<Storage.CountAddition>) {
-        const added = yield* storage.addCounts(now, ofCell)
+      const addIn = Effect.fnUntraced(function* (storage: Port, cellAdditions: ReadonlyArray<Storage.CountAddition>) {
+        const added = yield* storage.addCounts(now, cellAdditions)
         for (const [index, total] of added.entries()) {
-          const addition = ofCell[index]
+          const addition = cellAdditions[index]
           if (addition !== undefined) totals.set(addition, total)
         }
       })
@@ -39,10 +39,10 @@ export const make =
       yield* Effect.forEach(
         byCell,
         ([cell, entries]) => {
-          const ofCell = entries.map(([, addition]) => addition)
+          const cellAdditions = entries.map(([, addition]) => addition)
           const storage = cell === undefined || cell.isUnavailable || cell.name === home_name ? null : cell.storage
-          if (storage === null) return addIn(home, ofCell)
-          return Effect.catchTag(addIn(storage, ofCell), "StorageUnavailable", () => addIn(home, ofCell))
+          if (storage === null) return addIn(home, cellAdditions)
+          return Effect.catchTag(addIn(storage, cellAdditions), "StorageUnavailable", () => addIn(home, cellAdditions))
         },
         { concurrency: "unbounded", discard: true }
       )

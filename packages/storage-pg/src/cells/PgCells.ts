@@ -268,11 +268,11 @@ export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>
           }),
         { concurrency: 8 }
       )
-      const missingNames = [...added.keys()]
+      const missingCells = [...added.keys()]
         .filter((name) => !named.includes(name))
         .map((name) => ({ name, examined: unusable(cellRefused("The settings do not list this cell.")), move: null }))
       const slotNames = examined.map((cell) => cell.move?.slot?.name)
-      return [...examined, ...missingNames].map(
+      return [...examined, ...missingCells].map(
         (cell): CellReport => ({
           name: cell.name,
           ...cell.examined,

@@ -67,13 +67,13 @@ export const make = (
    */
   const writeOneByOne = (batch: ReadonlyArray<Change.Change>): Effect.Effect<ReadonlyArray<CommitResult>> =>
     Effect.suspend(() => {
-      let lostResult: CommitResult | null = null
+      let failure: CommitResult | null = null
       return Effect.forEach(batch, (change) =>
-        lostResult !== null
-          ? Effect.succeed(lostResult)
+        failure !== null
+          ? Effect.succeed(failure)
           : Effect.catchTag(writeOne(change), "StorageUnavailable", (error) => {
-              lostResult = Exit.fail(error)
-              return Effect.succeed(lostResult)
+              failure = Exit.fail(error)
+              return Effect.succeed(failure)
             })
       )
     })

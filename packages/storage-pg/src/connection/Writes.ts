@@ -121,9 +121,9 @@ export const make = Effect.fnUntraced(function* (
       let sentStatement: SentStatement | null = null
       const statement = pool.use((connection) => {
         used = connection
-        return Effect.flatMap(naming.named(connection, sql), (preparedStatement) => {
-          sentStatement = { connection, name: preparedStatement.name }
-          return connection.query(preparedStatement.sql, params)
+        return Effect.flatMap(naming.named(connection, sql), (namedStatement) => {
+          sentStatement = { connection, name: namedStatement.name }
+          return connection.query(namedStatement.sql, params)
         })
       })
       const fiber = run(statement)

@@ -114,10 +114,10 @@ const followSite = Effect.fnUntraced(function* (
     for (const action of uses) run(Effect.ignoreCause(Effect.retry(useAt(action, here), again), { log: "Warn" }))
   })
 
-  const followed = Effect.flatMap(find, (url) => (url === current.url ? Effect.void : failOver(url)))
+  const followMove = Effect.flatMap(find, (url) => (url === current.url ? Effect.void : failOver(url)))
   const refresh = coalesced(
     run,
-    Effect.mapError(logRefusals(followed), () => unavailable)
+    Effect.mapError(logRefusals(followMove), () => unavailable)
   )
   const refreshRarely = coalesced(run, Effect.andThen(Effect.ignore(refresh), Effect.sleep(suspectEveryMs)))
 

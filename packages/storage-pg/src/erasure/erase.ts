@@ -72,7 +72,7 @@ const sumByKind = (rows: ReadonlyArray<typeof KindRow.Type>): Storage.Erased["re
 /** Erases batches until the limit is reached or a batch is not full. Returns the results of the batches. */
 const inBatches = Effect.fnUntraced(function* <A>(
   limit: number,
-  eraseBatch: (most: number) => Effect.Effect<A, Storage.StorageUnavailable>,
+  eraseBatch: (batchSize: number) => Effect.Effect<A, Storage.StorageUnavailable>,
   sizeOf: (batch: A) => number
 ) {
   const batches: Array<A> = []
@@ -90,9 +90,9 @@ const eraseRecords = (database: Database, { workspace_id, kind, created_before, 
   const filter = { of_workspace: workspace_id, of_kind: kind, before: created_before }
   return inBatches(
     limit,
-    (batchLimit) => {
+    (batchSize) => {
       const parameters = recordsFunction.parameters(
-        { ...filter, most: batchLimit, with_children: kinds.byName(kind).erases_children },
+        { ...filter, most: batchSize, with_children: kinds.byName(kind).erases_children },
         {}
       )
       return Effect.map(database.write(recordsFunction.statement, parameters), countsByKind)
@@ -105,9 +105,9 @@ const eraseChildren = (database: Database, { workspace_id, kind, parent, version
   const filter = { of_workspace: workspace_id, of_kind: kind, of_parent: parent, only_older: versions === "older" }
   return inBatches(
     Number.POSITIVE_INFINITY,
-    (limit) =>
+    (batchSize) =>
       Effect.map(
-        database.write(childrenFunction.statement, childrenFunction.parameters({ ...filter, most: limit }, {})),
+        database.write(childrenFunction.statement, childrenFunction.parameters({ ...filter, most: batchSize }, {})),
         (rows) => childCounts(rows)[0].erase_children_1
       ),
     (count) => count
@@ -119,9 +119,9 @@ const sum = (counts: ReadonlyArray<number>): number => counts.reduce((total, cou
 const eraseEvents = (database: Database, { workspace_id, occurred_before, limit }: Of<"events">): Erasing =>
   inBatches(
     limit,
-    (batchLimit) => {
+    (batchSize) => {
       const parameters = eventsFunction.parameters(
-        { of_workspace: workspace_id, before: occurred_before, most: batchLimit },
+        { of_workspace: workspace_id, before: occurred_before, most: batchSize },
         {}
       )
       return Effect.map(

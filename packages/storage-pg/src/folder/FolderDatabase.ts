@@ -27,14 +27,14 @@ const privateMode = 0o700
  * Matches the files that a folder without a database may contain: this program's files, hidden files, and files that
  * exist on new disks.
  */
-const ownFiles = /^(?:\.|database|lock\.|sandbox\.|lost\+found$)/
+const allowedName = /^(?:\.|database|lock\.|sandbox\.|lost\+found$)/
 
 /** Creates the folder. Fails if the folder is used for something else. */
 const prepare = Effect.fnUntraced(function* (folder: string) {
   const strangers = yield* attempt(folder, () => {
     mkdirSync(folder, { recursive: true, mode: privateMode })
     const isNew = !existsSync(join(folder, "database"))
-    const foreignFiles = isNew ? readdirSync(folder).filter((name) => !ownFiles.test(name)) : []
+    const foreignFiles = isNew ? readdirSync(folder).filter((name) => !allowedName.test(name)) : []
     if (foreignFiles.length === 0 && (statSync(folder).mode & 0o077) !== 0) chmodSync(folder, privateMode)
     return foreignFiles
   })

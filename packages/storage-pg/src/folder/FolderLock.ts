@@ -61,7 +61,7 @@ const processOf = (number: number): { readonly started: string; readonly isRunni
 }
 
 /** Whether a process exists on this machine, even another user's process. */
-const isRunning = (number: number): boolean => {
+const hasProcess = (number: number): boolean => {
   try {
     return kill(number, 0)
   } catch (error) {
@@ -72,7 +72,7 @@ const isRunning = (number: number): boolean => {
 /** Whether an owner may still be using the folder. If the owner is on another machine, that cannot be known. */
 const mayRun = (owner: Owner): boolean => {
   if (owner.host !== hostname()) return true
-  if (!isRunning(owner.pid)) return false
+  if (!hasProcess(owner.pid)) return false
   const ownerProcess = processOf(owner.pid)
   return (
     ownerProcess === null ||
@@ -103,7 +103,7 @@ const inUse = (folder: string, number: number, owner: Owner): DatabaseRefused =>
 }
 
 /** Creates a file together with its content. Returns false if the name already exists. */
-const hasCreated = (file: string, temporary: string): boolean => {
+const createIfAbsent = (file: string, temporary: string): boolean => {
   try {
     linkSync(temporary, file)
     return true
@@ -119,7 +119,7 @@ const take = (folder: string, temporary: string): number | DatabaseRefused | nul
   const owner = ownerIn(folder, last)
   if (owner !== null && mayRun(owner)) return inUse(folder, last, owner)
   const number = last + 1
-  if (!hasCreated(fileOf(folder, number), temporary)) return null
+  if (!createIfAbsent(fileOf(folder, number), temporary)) return null
   // Other processes may have taken and released this lock number and the next one since the search.
   if (lastIn(folder) !== number) {
     rmSync(fileOf(folder, number), { force: true })

@@ -31,7 +31,7 @@ export const faultOf = (folder: string, error: unknown, report = ""): string | n
     Predicate.hasProperty(error, "errno") ? error.errno : null
   ]
   const [, meaning] =
-    meanings.find(([phrase]) => codes.some((code) => phrase.includes(code))) ??
+    meanings.find(([known]) => codes.some((code) => known.includes(code))) ??
     reports.find(([pattern]) => pattern.test(report)) ??
     []
   return meaning?.(folder) ?? null

@@ -99,19 +99,19 @@ const checkResponse = ({ session }: ListeningSession) => Effect.timeout(session.
  * Asks when the next job is due in each schema whose jobs this host claims. If there is no such schema, only checks
  * that the server responds.
  */
-const askNextDue = Effect.fnUntraced(function* (listening: ListeningSession, listeners: ReadonlyArray<Subscriber>) {
+const askNextDue = Effect.fnUntraced(function* (listening: ListeningSession, subscribers: ReadonlyArray<Subscriber>) {
   const { session } = listening
-  const working = listeners.filter(({ works }) => works())
+  const working = subscribers.filter(({ works }) => works())
   if (working.length === 0) yield* checkResponse(listening)
-  for (const subscribers of Arr.chunksOf(working, maxAsked)) {
-    const statement = subscribers.map(({ schema }, place) => nextDue(place, schema)).join(" union all ")
+  for (const chunk of Arr.chunksOf(working, maxAsked)) {
+    const statement = chunk.map(({ schema }, place) => nextDue(place, schema)).join(" union all ")
     const { rows } = yield* Effect.timeout(session.query(statement, [kinds]), answerMs)
     for (const { place, next_due_at } of dueRows(rows)) {
-      subscribers[place]?.nextDue(next_due_at)
-      subscribers[place]?.listens(true)
+      chunk[place]?.nextDue(next_due_at)
+      chunk[place]?.listens(true)
     }
   }
-  for (const subscriber of listeners) if (!working.includes(subscriber)) subscriber.listens(true)
+  for (const subscriber of subscribers) if (!working.includes(subscriber)) subscriber.listens(true)
 })
 
 /** Beats regularly until the server no longer responds. */

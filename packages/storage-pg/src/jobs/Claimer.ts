@@ -23,7 +23,7 @@ export const make = Effect.fnUntraced(function* (
   const nowMs = () => Monotonic.millisOf(clock)
   let restsUntilMs = nowMs()
 
-  const claimFromDatabase = Effect.suspend(() => {
+  const rest = Effect.suspend(() => {
     const leftMs = restsUntilMs - nowMs()
     return leftMs > 0 ? Effect.provideService(Effect.sleep(leftMs), Clock.Clock, clock) : Effect.void
   })
@@ -31,7 +31,7 @@ export const make = Effect.fnUntraced(function* (
   const claimAnywhere = Effect.fnUntraced(function* (query: Storage.ClaimQuery) {
     const answer = due.answer(query.now)
     if (answer !== null) return answer
-    yield* claimFromDatabase
+    yield* rest
     const ended = due.asking(query)
     const claimed = yield* Effect.onError(claim(query), () => Effect.sync(() => ended(null)))
     ended(claimed)

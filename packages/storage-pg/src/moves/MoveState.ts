@@ -44,12 +44,12 @@ export const read = (options: DatabaseOptions): Effect.Effect<MoveState, Databas
     const session = yield* Session.open(options)
     const place = yield* Place.read(session.run)
     const slots = readSlots((yield* session.run(leftBehind)).rows)
-    const ownName = "move_id" in place && place.move_id !== null ? nameOf(place.move_id) : null
+    const slotName = "move_id" in place && place.move_id !== null ? nameOf(place.move_id) : null
     const state: MoveState = {
       phase: phaseOf(place),
       is_running: yield* isRunning(session, options.schema),
-      slot: slots.find(({ name }) => name === ownName) ?? null,
-      other_slots: slots.filter(({ is_active, name }) => !is_active && name !== ownName)
+      slot: slots.find(({ name }) => name === slotName) ?? null,
+      other_slots: slots.filter(({ is_active, name }) => !is_active && name !== slotName)
     }
     return state
   }).pipe(

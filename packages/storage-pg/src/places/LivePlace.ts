@@ -35,18 +35,18 @@ interface Reader {
 }
 
 const readerOf = (options: DatabaseOptions): Effect.Effect<Reader, never, Scope.Scope> =>
-  Effect.map(Effect.exit(Session.open(options)), (session): Reader => {
+  Effect.map(Effect.exit(Session.open(options)), (opened): Reader => {
     return {
       options,
       // Retried, because the statement may not find the `place` table while a hold renames the schema.
-      read: Effect.flatMap(session, ({ run }) => Effect.retry(Place.read(run), { times: 3 })).pipe(
+      read: Effect.flatMap(opened, ({ run }) => Effect.retry(Place.read(run), { times: 3 })).pipe(
         Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options, error)))
       ),
-      releaseOverdue: Effect.flatMap(session, ({ run }) => run(Place.releaseStatement(options.schema, "overdue"))).pipe(
+      releaseOverdue: Effect.flatMap(opened, ({ run }) => run(Place.releaseStatement(options.schema, "overdue"))).pipe(
         Effect.catchTag("DatabaseRefused", () => Effect.void)
       ),
       settle: (moveId) =>
-        Effect.flatMap(session, ({ run }) => run(Place.settleStatement, [moveId])).pipe(
+        Effect.flatMap(opened, ({ run }) => run(Place.settleStatement, [moveId])).pipe(
           Effect.catchTag("DatabaseRefused", () => Effect.void)
         )
     }

@@ -52,10 +52,10 @@ export const makePlaceTable = (run: RunStatement): Effect.Effect<void, SqlError>
 export const asideOf = (schema: string = defaultSchema): string => `${schema}_left`
 
 /** The statement that ends a hold. With `overdue` it ends only a hold that has expired. */
-export const releaseStatement = (schema: string | undefined, leases: "overdue" | "any"): string =>
+export const releaseStatement = (schema: string | undefined, holds: "overdue" | "any"): string =>
   query("places/release", {
     aside: `"${asideOf(schema)}"`,
-    if: leases === "overdue" ? "held_until < clock_timestamp()" : "true"
+    if: holds === "overdue" ? "held_until < clock_timestamp()" : "true"
   })
 
 /** The statement that records a move in the new database after it was decided in the old one. */
@@ -74,21 +74,21 @@ const isDecided = (source: Place, target: Place): boolean =>
   source.state === "left" && target.state === "arriving" && source.move_id !== null && source.move_id === target.move_id
 
 /**
- * Decides where a cell is from the states of its locations. `second` is null if the settings name only one location.
+ * Decides where a cell is from the states of its locations. `secondPlace` is null if the settings name only one location.
  */
-export const whereabouts = (oldPlace: Place, newPlace: Place | null): Whereabouts => {
-  const isFirst = oldPlace.state === "settled" || isHere(oldPlace)
-  const isSecond = newPlace !== null && isHere(newPlace)
+export const whereabouts = (firstPlace: Place, secondPlace: Place | null): Whereabouts => {
+  const isFirst = firstPlace.state === "settled" || isHere(firstPlace)
+  const isSecond = secondPlace !== null && isHere(secondPlace)
   // Both locations can claim the cell only if an old backup of one of them was restored. The cell continued at the
   // location with the higher epoch.
-  if (isFirst && isSecond) return epochOf(newPlace) > epochOf(oldPlace) ? "second" : "first"
+  if (isFirst && isSecond) return epochOf(secondPlace) > epochOf(firstPlace) ? "second" : "first"
   if (isFirst) return "first"
   if (isSecond) return "second"
-  if (newPlace !== null && isDecided(oldPlace, newPlace)) return "second"
-  if (newPlace !== null && isDecided(newPlace, oldPlace)) return "first"
-  const states = [oldPlace.state, newPlace?.state]
+  if (secondPlace !== null && isDecided(firstPlace, secondPlace)) return "second"
+  if (secondPlace !== null && isDecided(secondPlace, firstPlace)) return "first"
+  const states = [firstPlace.state, secondPlace?.state]
   if (states.includes("held")) return "held"
   if (states.includes("unknown")) return "unknown"
-  if (oldPlace.state === "left" || oldPlace.state === "arriving") return oldPlace.state
+  if (firstPlace.state === "left" || firstPlace.state === "arriving") return firstPlace.state
   return "first"
 }

@@ -74,7 +74,7 @@ const lookUpMany = (database: Database, lookups: ReadonlyArray<Lookup>) => {
   return Effect.map(database.read(readMany, parameters), (rows) => {
     const recordsByPlace = Array.from(places, (): Array<Change.StoredRecord> => [])
     for (const { place, ...record } of placedRecords(rows)) recordsByPlace[place]?.push(record)
-    return lookups.map((request) => Exit.succeed<LookupResult>(recordsByPlace[places.get(nameOf(request)) ?? -1] ?? []))
+    return lookups.map((lookup) => Exit.succeed<LookupResult>(recordsByPlace[places.get(nameOf(lookup)) ?? -1] ?? []))
   })
 }
 

@@ -37,12 +37,12 @@ export const share = Command.make(
   ({ days: expires_in_days, shared_id, ...settings }) =>
     Effect.gen(function* () {
       const input = { shared_id, expires_in_days }
-      const calls = yield* OwnerOrOperator.callsOf(settings, {
+      const call = yield* OwnerOrOperator.callsOf(settings, {
         owner: (client) => HostClient.call((signal) => client.create_partner_link(input, { signal })),
         operator: (host, place) =>
           OperatorClient.callWithAdvice<NewLink>(host, "create_partner_link", { ...place, ...input })
       })
-      const link: NewLink = yield* calls
+      const link: NewLink = yield* call
       const url = `${settings.base_url}/console/link/${shared_id}#${link.token}`
       yield* Output.result(settings, { ...link, url }, [url, "", `The link works until ${link.expires_at}.`])
     })
