@@ -141,10 +141,10 @@ interface Batch {
 const batchesOf = (calls: ReadonlyArray<CallWithKey>): ReadonlyArray<Batch> =>
   Array.from(
     Map.groupBy(calls, (call) => call.caller.workspace_id),
-    ([workspace_id, ofWorkspace]) =>
-      Array.from({ length: Math.ceil(ofWorkspace.length / maxChangeCalls) }, (_, index) => ({
+    ([workspace_id, callsOfWorkspace]) =>
+      Array.from({ length: Math.ceil(callsOfWorkspace.length / maxChangeCalls) }, (_, index) => ({
         workspace_id,
-        calls: ofWorkspace.slice(index * maxChangeCalls, (index + 1) * maxChangeCalls)
+        calls: callsOfWorkspace.slice(index * maxChangeCalls, (index + 1) * maxChangeCalls)
       }))
   ).flat()
 
@@ -169,10 +169,10 @@ const storeBatch = (
   )
 }
 
-const warnOf = (lostCalls: number) =>
-  lostCalls === 0
+const warnOf = (lostCount: number) =>
+  lostCount === 0
     ? Effect.void
-    : Effect.logWarning(`Storage was unreachable; the request log is missing ${lostCalls} calls`)
+    : Effect.logWarning(`Storage was unreachable; the request log is missing ${lostCount} calls`)
 
 const list = Effect.fnUntraced(function* (
   storage: Storage["Service"],

@@ -20,7 +20,7 @@ export const check = (adapter: unknown, lines: LineSet | null = standard): Reado
   const wrongTypes = findWrong(adapter).map(fromFieldError)
   const isWrong = (path: string): boolean =>
     wrongTypes.some(
-      (brokenPath) => brokenPath.path === path || isUnder(brokenPath.path, path) || isUnder(path, brokenPath.path)
+      (wrong) => wrong.path === path || isUnder(wrong.path, path) || isUnder(path, wrong.path)
     )
   if (!hasFields(adapter)) return wrongTypes
   return [...wrongTypes, ...relations(adapter, lines).flatMap(({ reads, find }) => (reads.some(isWrong) ? [] : find()))]

@@ -205,12 +205,12 @@ const firstRefusal = (scenario: Scenario.ScenarioName | null, requestKey: Start.
   const code = Start.refusesFirst(scenario)
   const leftMs = (requestKey?.refused_at ?? now) + Scenario.refusedMs - now
   if (code === null || leftMs <= 0) return null
-  const difference =
+  const cause =
     code === "rate_limited"
       ? "The rate limit for start_quote_request was reached"
       : "The service is temporarily unavailable"
   return ApiError.make(code, {
-    message: `${difference}. The scenario simulates this for the first call with each request_key.`,
+    message: `${cause}. The scenario simulates this for the first call with each request_key.`,
     retry_after_seconds: Math.ceil(leftMs / 1_000)
   })
 }
@@ -289,8 +289,8 @@ const makeRecords = Effect.gen(function* () {
     request: QuoteRequest.QuoteRequest
   ) {
     const { caller, moment } = call
-    const stepTarget = { workspace_id: caller.workspace_id, id: request.id }
-    const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, stepTarget, null)
+    const handleTarget = { workspace_id: caller.workspace_id, id: request.id }
+    const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, handleTarget, null)
     const record: Start.ApplicationRecord = {
       id: request.application_id,
       quote_request_id: request.id,
@@ -298,7 +298,7 @@ const makeRecords = Effect.gen(function* () {
       assumed_on: request.created_at.slice(0, 10),
       credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
       quote_consent: caller.kind === "keyless" ? consentOf(call, input) : null,
-      read_handle: handle === null ? null : yield* ReadHandle.keep(seal, stepTarget, handle, moment.now)
+      read_handle: handle === null ? null : yield* ReadHandle.keep(seal, handleTarget, handle, moment.now)
     }
     return record
   })

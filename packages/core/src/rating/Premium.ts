@@ -114,7 +114,7 @@ const factorsOf = (factor: Factor, variables: Known, risk: Risk): ReadonlyArray<
       highest,
       mulAll(
         neutral,
-        applying.flatMap((applicable) => constantOrTable(applicable, driver)),
+        applying.flatMap((driverFactor) => constantOrTable(driverFactor, driver)),
         "cent"
       )
     )

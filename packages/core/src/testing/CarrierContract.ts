@@ -221,9 +221,9 @@ const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
     calls,
     Effect.fnUntraced(function* ({ call, when }) {
       const messages = yield* saidBy(call, subject.terms.attempt_timeout_ms)
-      for (const [source, text] of Object.entries(messages)) {
+      for (const [place, text] of Object.entries(messages)) {
         if (!personal.some((value) => text.includes(value) || text.includes(encodeURIComponent(value)))) continue
-        yield* broken(`A fact that identifies the person is in ${source}${when}. Leave it out.`)
+        yield* broken(`A fact that identifies the person is in ${place}${when}. Leave it out.`)
       }
     }),
     { concurrency: "unbounded", discard: true }
