@@ -132,7 +132,7 @@ export const quoting = inPackage("core")({
   "quoting/erasing/Erasures.ts": [
     {
       name: "an erasure leaves what belongs to the application",
-      from: "    yield* eraseChildren(workspaceId, application_id)\n",
+      from: "    yield* eraseChildren(workspace_id, application_id)\n",
       to: "",
       found_by: test(erase, "erases all sealed data of the request and its application")
     },

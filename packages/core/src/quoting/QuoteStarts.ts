@@ -62,8 +62,8 @@ export class QuoteStarts extends Context.Service<
 
         /** Decides again with the stored workspace and key instead of cached or assumed ones. */
         const reloadAndDecide = Effect.fnUntraced(function* (previousCall: Call, input: Start.StartInput) {
-          const workspaceId = previousCall.caller.workspace_id
-          const call: Call = { ...previousCall, moment: yield* workspaces.moment(workspaceId) }
+          const workspace_id = previousCall.caller.workspace_id
+          const call: Call = { ...previousCall, moment: yield* workspaces.moment(workspace_id) }
           const stored = yield* storage.get(Start.requestKeyOf(call, input))
           return yield* decide(call, input, Option.isNone(stored) ? unused : knownKeyOf(stored.value))
         })

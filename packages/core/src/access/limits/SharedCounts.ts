@@ -176,9 +176,9 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
   }
 
   return {
-    at: (now, workspaceId, subject) => {
+    at: (now, workspace_id, subject) => {
       roll(now)
-      return counts.get(subject) ?? begin(workspaceId, subject)
+      return counts.get(subject) ?? begin(workspace_id, subject)
     }
   }
 }

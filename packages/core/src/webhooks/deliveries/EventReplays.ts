@@ -142,18 +142,18 @@ const makeSendAgain = Effect.gen(function* () {
   const revisions = yield* Revisions
 
   return Effect.fnUntraced(function* (
-    workspaceId: WorkspaceId,
+    workspace_id: WorkspaceId,
     { subscription: { id: subscription_id }, event }: ReplayStep,
     { at, due_at }: EventReplay
   ) {
-    const delivery = yield* readOne(storage, Delivery.kind, workspaceId, Delivery.idOf(subscription_id, event.id))
+    const delivery = yield* readOne(storage, Delivery.kind, workspace_id, Delivery.idOf(subscription_id, event.id))
     if (delivery !== null) return { writes: [], jobs: [Delivery.replayJob(delivery, null, due_at)] }
     const first = Delivery.make({
       subscription_id,
       event_id: event.id,
       event_type: event.type,
       about: event.about,
-      payload: payloadOf(event.json, yield* revisions.pin(workspaceId)),
+      payload: payloadOf(event.json, yield* revisions.pin(workspace_id)),
       at,
       due_at
     })
