@@ -120,12 +120,12 @@ const checkValues = (
   const { found, more } = decoded.failure
   const named = found.filter(({ path }) => knownPaths.has(path))
   const isOther = named.length < found.length || more > 0
-  const unknownFields = {
+  const unknownName = {
     path: "values",
     message: "Every name must be a field of the carrier's connection.",
     allowed_values: names
   }
-  return Result.fail(isOther ? [...named, unknownFields] : named)
+  return Result.fail(isOther ? [...named, unknownName] : named)
 }
 
 /** The values for the fields that the carrier currently asks for; null if one of them is not set. */

@@ -146,10 +146,10 @@ export const ofCircuit = ({ at, quote_request_id: _, ...details }: CircuitNote):
 })
 
 /** The entry for an exchange. It includes bodies only if they are requested. */
-export const ofExchange = (exchange: Exchange, withBodies: boolean): Entry => ({
+export const ofExchange = (exchange: Exchange, hasBodies: boolean): Entry => ({
   at: exchange.at,
   what: "exchange",
-  details: withBodies ? exchange : { ...exchange, http: exchange.http.map(withoutBodies) }
+  details: hasBodies ? exchange : { ...exchange, http: exchange.http.map(withoutBodies) }
 })
 
 const withoutBodies = (http: Exchange["http"][number]): Exchange["http"][number] => ({

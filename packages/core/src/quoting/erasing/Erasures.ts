@@ -119,10 +119,10 @@ const makeWorkspaceOf = Effect.gen(function* () {
     let after: WorkspaceId | null = null
     do {
       const workspaceIds: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, pageSize)
-      const holdsRequest = yield* Effect.forEach(workspaceIds, (workspace_id) => holds(workspace_id, id), {
+      const answers = yield* Effect.forEach(workspaceIds, (workspace_id) => holds(workspace_id, id), {
         concurrency: searchedAtOnce
       })
-      const index = holdsRequest.indexOf(true)
+      const index = answers.indexOf(true)
       if (index !== -1) return workspaceIds[index] ?? null
       after = workspaceIds.at(-1) ?? null
     } while (after !== null)
@@ -272,7 +272,7 @@ const makeBegin = Effect.gen(function* () {
     }
   }
 
-  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string, operator: string, dryRun: boolean) {
+  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string, operator: string, isDry: boolean) {
     const moment = yield* workspaces.moment(workspace_id)
     const erased = yield* readOne(storage, Erasure.kind, workspace_id, id)
     if (erased !== null) return erased
@@ -282,7 +282,7 @@ const makeBegin = Effect.gen(function* () {
     const at = moment.now
     const quotes = yield* quotesOf(workspace_id, request.id)
     const record = Erasure.begin(request, { at, by: operator, quotes: quotes.length })
-    if (dryRun) return record
+    if (isDry) return record
     const last = quotes.map((quote) => lastOf(quote, at))
     const step = Erasure.endRequest(request, at)
     yield* commit(

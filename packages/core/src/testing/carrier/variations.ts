@@ -118,11 +118,11 @@ const standInFor =
 const changesOf = (places: ReadonlyArray<FactPlace>): Arbitrary.Arbitrary<ReadonlyArray<Change>> =>
   Arbitrary.all(
     places.map(({ path, drawn }) =>
-      Arbitrary.map(Arbitrary.all([isChanged, drawn]), ([is_changed, value]) => (is_changed ? [{ path, value }] : []))
+      Arbitrary.map(Arbitrary.all([flags, drawn]), ([is_changed, value]) => (is_changed ? [{ path, value }] : []))
     )
   ).pipe(Arbitrary.map((changes) => changes.flat()))
 
-const isChanged = Arbitrary.schema(Schema.Boolean)
+const flags = Arbitrary.schema(Schema.Boolean)
 
 /**
  * The subject with as many of these changes as still lead to an ask. The other changes contradict another fact, the
