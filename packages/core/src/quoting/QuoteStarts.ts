@@ -88,14 +88,14 @@ export class QuoteStarts extends Context.Service<
 
 /** The stored state of a request key, and the version that the next write must have. */
 interface KnownKey {
-  readonly requestKey: Start.RequestKey | null
+  readonly request_key: Start.RequestKey | null
   readonly next_version: number
 }
 
-const unused: KnownKey = { requestKey: null, next_version: 1 }
+const unused: KnownKey = { request_key: null, next_version: 1 }
 
 const knownKeyOf = (stored: Change.StoredRecord): KnownKey => ({
-  requestKey: Start.requestKeyKind.value(stored),
+  request_key: Start.requestKeyKind.value(stored),
   next_version: stored.version + 1
 })
 
@@ -115,22 +115,23 @@ const makeDecide = Effect.gen(function* () {
   return Effect.fnUntraced(function* (
     call: Call,
     input: Start.StartInput,
-    { requestKey: kept, next_version: version }: KnownKey
+    { request_key: requestKey, next_version: version }: KnownKey
   ) {
     // Look for a decline before the inputs are compared, because a retry may omit the facts that the person gave in a
     // form.
-    if (kept?.declined_at !== undefined) return yield* Consent.declined
+    if (requestKey?.declined_at !== undefined) return yield* Consent.declined
     if (
-      kept !== null &&
-      !(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), kept.fingerprint, call.sent))
+      requestKey !== null &&
+      !(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), requestKey.fingerprint, call.sent))
     )
       return yield* usedOtherwise
-    if (kept !== null && kept.quote_request_id !== null) {
-      return (yield* answers.repeat(call, kept.quote_request_id)) ?? (yield* usedOtherwise)
+    if (requestKey !== null && requestKey.quote_request_id !== null) {
+      return (yield* answers.repeat(call, requestKey.quote_request_id)) ?? (yield* usedOtherwise)
     }
     const checked = yield* Effect.fromResult(check(call, input))
     if (call.person === "pending") return yield* Consent.pending
-    const fingerprint = kept?.fingerprint ?? (yield* Fingerprint.of(seal, Start.requestKeyOf(call, input), call.sent))
+    const fingerprint =
+      requestKey?.fingerprint ?? (yield* Fingerprint.of(seal, Start.requestKeyOf(call, input), call.sent))
     const { moment, person } = call
     if (person === "declined") {
       const declined = { fingerprint, quote_request_id: null, refused_at: null, declined_at: moment.now }
@@ -138,12 +139,12 @@ const makeDecide = Effect.gen(function* () {
       return yield* Consent.declined
     }
     if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
-    const refusal = firstRefusal(checked.scenario, kept, moment.now)
+    const refusal = firstRefusal(checked.scenario, requestKey, moment.now)
     if (refusal === null) {
       const { request, application } = yield* accept(call, checked, { version, fingerprint })
       return yield* answers.answer(call, request, application)
     }
-    if (kept === null) {
+    if (requestKey === null) {
       const refused = { fingerprint, quote_request_id: null, refused_at: moment.now }
       yield* storeKey(call, Start.storedRequestKey(call, input, version, refused))
     }

@@ -53,8 +53,7 @@ const readText = (text: string): Result.Result<number, string> => {
     return refuse("Must be US dollars, without another currency or word.")
   if (/^[\d,]+\.\d{3,}$/.test(number)) return refuse("Must have at most two decimals.")
   const [, dollars, cents = ""] = grouped.exec(number) ?? []
-  if (dollars === undefined)
-    return refuse("Must be US dollars in digits, such as 1171.10, 1,171.10 or $1,171.10.")
+  if (dollars === undefined) return refuse("Must be US dollars in digits, such as 1171.10, 1,171.10 or $1,171.10.")
   return readCents(Number(dollars.replaceAll(",", "")) * 100 + Number(cents.padEnd(2, "0")))
 }
 

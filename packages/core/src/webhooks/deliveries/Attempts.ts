@@ -119,18 +119,18 @@ const loadDelivery = (
   eventId: string
 ) => readOne(storage, Delivery.kind, workspace_id, Delivery.idOf(subscriptionId, eventId))
 
-type ReadSubscription = Fiber.Fiber<Endpoint.KeptSubscription | null, StorageUnavailable>
+type SubscriptionRead = Fiber.Fiber<Endpoint.KeptSubscription | null, StorageUnavailable>
 
 /** Makes a function that begins to read a subscription. Jobs from the same claim share the read. */
 const readingSubscriptions = (storage: StorageService) => {
   // The jobs of a claim begin together, so only the latest claim's reads are kept.
   let newest: typeof Claim.Service = null
-  let shared = new Map<SubscriptionId, ReadSubscription>()
+  let shared = new Map<SubscriptionId, SubscriptionRead>()
 
-  const begin = (workspace_id: WorkspaceId, id: SubscriptionId): Effect.Effect<ReadSubscription> =>
+  const begin = (workspace_id: WorkspaceId, id: SubscriptionId): Effect.Effect<SubscriptionRead> =>
     Effect.forkDetach(readOne(storage, Endpoint.subscriptionKind, workspace_id, id), { startImmediately: true })
 
-  return (workspace_id: WorkspaceId, id: SubscriptionId): Effect.Effect<ReadSubscription> =>
+  return (workspace_id: WorkspaceId, id: SubscriptionId): Effect.Effect<SubscriptionRead> =>
     Effect.flatMap(Claim, (claim) => {
       if (claim === null) return begin(workspace_id, id)
       if (claim !== newest) {
@@ -151,7 +151,7 @@ const readingSubscriptions = (storage: StorageService) => {
 const maxOpened = 10_000
 
 /** The key of an opened secret, and the subscription for which the secret was sealed. */
-interface OpenedSecrets {
+interface OpenedSecret {
   readonly workspace_id: WorkspaceId
   readonly subscription_id: SubscriptionId
   readonly key: Mac.Key
@@ -162,7 +162,7 @@ interface OpenedSecrets {
  * secret can be opened, because nothing may then be sent.
  */
 const openingKeys = (seal: Seal["Service"]) => {
-  const opened = new BoundedMap<string, OpenedSecrets>(maxOpened)
+  const opened = new BoundedMap<string, OpenedSecret>(maxOpened)
 
   const open = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,

@@ -89,7 +89,7 @@ interface RecordKey {
 /** One event to send to one subscription. */
 interface ReplayStep {
   readonly subscription: KeptSubscription
-  readonly event: RecordedReplay
+  readonly event: RecordedEvent
 }
 
 /** The steps of a replay, in order; null for a step that sends nothing. */
@@ -115,14 +115,14 @@ const stepsOf = Effect.fnUntraced(function* (
   )
 })
 
-interface RecordedReplay {
+interface RecordedEvent {
   readonly id: string
   readonly type: string
   readonly about: ReadonlyArray<string>
   readonly json: Json.Json<Event>
 }
 
-const recorded = (event: StoredEvent): RecordedReplay => {
+const recorded = (event: StoredEvent): RecordedEvent => {
   const json = Json.fromText<Event>(event.body)
   return { id: event.id, type: Json.decode(json).type, about: event.about, json }
 }
