@@ -13,7 +13,7 @@ export const quoting = inPackage("core")({
   "quoting/QuoteStarts.ts": [
     {
       name: "request key used with another input",
-      from: "!(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), kept.fingerprint, call.sent))",
+      from: "!(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), requestKey.fingerprint, call.sent))",
       to: "false",
       found_by: test(starts, "cannot be reused with a different input, even if only one field differs")
     },
