@@ -141,19 +141,19 @@ const findIn = (storage: Port, workspace_id: WorkspaceId, id: string) =>
 const findRequest = Effect.fnUntraced(function* (storage: Port, id: string) {
   let after: WorkspaceId | null = null
   do {
-    const workspaces: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, maxWorkspaces)
-    const candidates = yield* Effect.forEach(
-      workspaces,
+    const workspaceIds: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, maxWorkspaces)
+    const stored = yield* Effect.forEach(
+      workspaceIds,
       (candidate) => storage.get({ workspace_id: candidate, kind: QuoteRequest.kind.name, id }),
       { concurrency: 8 }
     )
-    const index = candidates.findIndex(Option.isSome)
-    const workspace_id = workspaces[index]
-    const record = candidates[index]
+    const index = stored.findIndex(Option.isSome)
+    const workspace_id = workspaceIds[index]
+    const record = stored[index]
     if (workspace_id !== undefined && record !== undefined && Option.isSome(record)) {
       return { workspace_id, request: QuoteRequest.kind.value(record.value) }
     }
-    after = workspaces.at(-1) ?? null
+    after = workspaceIds.at(-1) ?? null
   } while (after !== null)
   return null
 })
