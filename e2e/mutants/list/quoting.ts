@@ -13,7 +13,7 @@ export const quoting = inPackage("core")({
   "quoting/QuoteStarts.ts": [
     {
       name: "request key used with another input",
-      from: "!(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), kept.fingerprint, call.sent))",
+      from: "!(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), requestKey.fingerprint, call.sent))",
       to: "false",
       found_by: test(starts, "cannot be reused with a different input, even if only one field differs")
     },
@@ -132,7 +132,7 @@ export const quoting = inPackage("core")({
   "quoting/erasing/Erasures.ts": [
     {
       name: "an erasure leaves what belongs to the application",
-      from: "    yield* eraseChildren(workspaceId, application_id)\n",
+      from: "    yield* eraseChildren(workspace_id, application_id)\n",
       to: "",
       found_by: test(erase, "erases all sealed data of the request and its application")
     },

@@ -24,7 +24,7 @@ const tokens = <Id extends string>(
   prefix: string,
   isId: (text: unknown) => text is Id
 ): Tokens<Id> => {
-  const sign = (workspaceId: WorkspaceId, id: Id) => `${workspaceId} ${id}`
+  const sign = (workspace_id: WorkspaceId, id: Id) => `${workspace_id} ${id}`
   const namesIn = (text: string) => {
     const workspace_id = `${prefixes.workspace}_${text.slice(0, bodyCharacters)}`
     const id = `${prefix}_${text.slice(bodyCharacters, 2 * bodyCharacters)}`
@@ -32,9 +32,9 @@ const tokens = <Id extends string>(
   }
   return {
     isLike: (text) => namesIn(text) !== null,
-    write: (seal, workspaceId, id) =>
-      Effect.map(seal.mac(purpose, sign(workspaceId, id)), (mac) => {
-        const names = workspaceId.slice(-bodyCharacters) + id.slice(-bodyCharacters)
+    write: (seal, workspace_id, id) =>
+      Effect.map(seal.mac(purpose, sign(workspace_id, id)), (mac) => {
+        const names = workspace_id.slice(-bodyCharacters) + id.slice(-bodyCharacters)
         return names + KeyedHash.signatureOf(mac) + KeyedHash.partsOfMac(mac).key_name
       }),
     read: Effect.fnUntraced(function* (seal, token) {

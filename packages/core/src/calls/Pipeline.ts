@@ -279,8 +279,8 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
   if (first !== null && isTooLarge(first)) return yield* Effect.failCause(first.cause)
   const revision = chosen ?? (yield* revisions.pin(caller.workspace_id))
   state.revision = revision
-  const sentCall = yield* first ?? entering
-  state.input = Revision.input(revision, operation.name, sentCall)
+  const sentInput = yield* first ?? entering
+  state.input = Revision.input(revision, operation.name, sentInput)
   if (!Operation.reaches(operation.authority, caller, state.input)) return yield* notFound
   // Read the moment only now, because the body may have arrived slowly.
   const workspaces = Context.get(services, Workspaces)
@@ -293,7 +293,7 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
     moment,
     idempotency_key,
     revision: revision.date,
-    sent: sentCall,
+    sent: sentInput,
     ...(person !== undefined && { person })
   }
   const lines = Context.get(services, Lines)
@@ -341,12 +341,12 @@ const prepare = <Output, R>(
   if (Result.isSuccess(prepared) && key.length === 0) return Effect.succeed(prepared.success)
   const refused = joinWrongFields(key, Result.isFailure(prepared) ? prepared.failure : [])
   const now = optimistic === true ? workspaces.moment(admitted.caller.workspace_id) : Effect.succeed(admitted.moment)
-  const restErrors =
+  const validatedRest =
     validateRest === undefined
       ? Effect.succeed(joinWrongFields())
       : Effect.flatMap(now, (moment) => validateRest({ ...admitted, moment }, input, refused.found))
   const refusalOf = operation.refuse ?? ApiError.invalidInput
-  return Effect.flatMap(restErrors, (refusals) => Effect.fail(refusalOf(joinWrongFields(refused, refusals))))
+  return Effect.flatMap(validatedRest, (wrongRest) => Effect.fail(refusalOf(joinWrongFields(refused, wrongRest))))
 }
 
 /** An error in the caller's revision. Some errors are always in the newest revision (api.md, Choosing a revision). */

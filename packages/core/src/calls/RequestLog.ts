@@ -61,16 +61,16 @@ export class RequestLog extends Context.Service<
       const seal = yield* Seal
       const isKept = yield* RequestLogEnabled
       const buffer = new CallBuffer<CallWithKey>(maxBuffered)
-      const hasCalls = Latch.makeUnsafe()
-      const isFull = Latch.makeUnsafe()
+      const callsLatch = Latch.makeUnsafe()
+      const fullLatch = Latch.makeUnsafe()
       const write = writing(storage, buffer)
 
       const writeBuffered = Effect.gen(function* () {
-        yield* hasCalls.await
-        yield* Effect.timeoutOption(isFull.await, writeEveryMs)
-        yield* isFull.close
-        yield* hasCalls.close
-        yield* Effect.onError(write, () => hasCalls.open)
+        yield* callsLatch.await
+        yield* Effect.timeoutOption(fullLatch.await, writeEveryMs)
+        yield* fullLatch.close
+        yield* callsLatch.close
+        yield* Effect.onError(write, () => callsLatch.open)
       }).pipe(Effect.catchTag("StorageUnavailable", () => Effect.void))
 
       const writeLast = write.pipe(
@@ -83,10 +83,10 @@ export class RequestLog extends Context.Service<
       const add = (call: FinishedCall): void => {
         if (!hasKey(call)) return
         buffer.add(call)
-        hasCalls.openUnsafe()
+        callsLatch.openUnsafe()
         // Open the latch only for the call that fills the buffer to this size, not for later calls. Otherwise, while
         // storage is unavailable, every call would cause a write.
-        if (buffer.size === maxChangeCalls) isFull.openUnsafe()
+        if (buffer.size === maxChangeCalls) fullLatch.openUnsafe()
       }
 
       if (isKept) {
@@ -141,10 +141,10 @@ interface Batch {
 const batchesOf = (calls: ReadonlyArray<CallWithKey>): ReadonlyArray<Batch> =>
   Array.from(
     Map.groupBy(calls, (call) => call.caller.workspace_id),
-    ([workspace_id, ofWorkspace]) =>
-      Array.from({ length: Math.ceil(ofWorkspace.length / maxChangeCalls) }, (_, index) => ({
+    ([workspace_id, callsOfWorkspace]) =>
+      Array.from({ length: Math.ceil(callsOfWorkspace.length / maxChangeCalls) }, (_, index) => ({
         workspace_id,
-        calls: ofWorkspace.slice(index * maxChangeCalls, (index + 1) * maxChangeCalls)
+        calls: callsOfWorkspace.slice(index * maxChangeCalls, (index + 1) * maxChangeCalls)
       }))
   ).flat()
 
@@ -169,10 +169,10 @@ const storeBatch = (
   )
 }
 
-const warnOf = (lostCalls: number) =>
-  lostCalls === 0
+const warnOf = (lostCount: number) =>
+  lostCount === 0
     ? Effect.void
-    : Effect.logWarning(`Storage was unreachable; the request log is missing ${lostCalls} calls`)
+    : Effect.logWarning(`Storage was unreachable; the request log is missing ${lostCount} calls`)
 
 const list = Effect.fnUntraced(function* (
   storage: Storage["Service"],

@@ -294,7 +294,7 @@ export class Revisions extends Context.Service<
       const workspaces = yield* Workspaces
       // A pin never changes, so it is cached forever.
       const pins = new BoundedMap<WorkspaceId, string>(maxPins)
-      const remember = (workspaceId: WorkspaceId, date: string) => pins.set(workspaceId, date)
+      const remember = (workspace_id: WorkspaceId, date: string) => pins.set(workspace_id, date)
 
       const pinned = (workspace_id: WorkspaceId): Effect.Effect<string | null, StorageUnavailable> => {
         const cachedPin = pins.get(workspace_id)
@@ -320,31 +320,31 @@ export class Revisions extends Context.Service<
         return (yield* pinned(organization.workspaces.sandbox)) ?? revisions[0].date
       })
 
-      const pin = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
-        const storedPin = yield* pinned(workspaceId)
+      const pin = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
+        const storedPin = yield* pinned(workspace_id)
         if (storedPin !== null) return nearest(revisions, storedPin)
-        const { workspace, now } = yield* workspaces.moment(workspaceId)
+        const { workspace, now } = yield* workspaces.moment(workspace_id)
         const revision = yield* firstPin(workspace)
-        const record = pinKind.record({ revision }, { id: workspaceId, version: 1, created_at: now, updated_at: now })
-        const change = Change.make(workspaceId, { writes: [record] })
+        const record = pinKind.record({ revision }, { id: workspace_id, version: 1, created_at: now, updated_at: now })
+        const change = Change.make(workspace_id, { writes: [record] })
         const isStored = yield* commit(storage, change).pipe(
           Effect.as(true),
           Effect.catchTag("StorageUnavailable", () => Effect.succeed(false))
         )
         if (!isStored) return revisions[0]
-        remember(workspaceId, revision)
+        remember(workspace_id, revision)
         return nearest(revisions, revision)
       })
 
       return Revisions.of({
         current: revisions[0],
-        choose: (askedRevision, workspaceId) => {
+        choose: (askedRevision, workspace_id) => {
           if (askedRevision === "current") return Effect.succeed(revisions[0])
           if (askedRevision.header !== null) return Effect.fromResult(find(revisions, askedRevision.header))
-          return Effect.mapEager(pinned(workspaceId), (date) => (date === null ? null : nearest(revisions, date)))
+          return Effect.mapEager(pinned(workspace_id), (date) => (date === null ? null : nearest(revisions, date)))
         },
         // If another host stores the pin first, the retry finds that pin.
-        pin: (workspaceId) => retryOnConflict(pin(workspaceId))
+        pin: (workspace_id) => retryOnConflict(pin(workspace_id))
       })
     })
   )

@@ -19,9 +19,7 @@ import { type CarrierAdapter, type CarrierLine, maxAttemptMs } from "./Carrier.t
 export const check = (adapter: unknown, lines: LineSet | null = standard): ReadonlyArray<BrokenRule> => {
   const wrongTypes = findWrong(adapter).map(fromFieldError)
   const isWrong = (path: string): boolean =>
-    wrongTypes.some(
-      (brokenPath) => brokenPath.path === path || isUnder(brokenPath.path, path) || isUnder(path, brokenPath.path)
-    )
+    wrongTypes.some((wrong) => wrong.path === path || isUnder(wrong.path, path) || isUnder(path, wrong.path))
   if (!hasFields(adapter)) return wrongTypes
   return [...wrongTypes, ...relations(adapter, lines).flatMap(({ reads, find }) => (reads.some(isWrong) ? [] : find()))]
 }

@@ -120,21 +120,21 @@ const checkValues = (
   const { found, more } = decoded.failure
   const named = found.filter(({ path }) => knownPaths.has(path))
   const isOther = named.length < found.length || more > 0
-  const unknownFields = {
+  const unknownName = {
     path: "values",
     message: "Every name must be a field of the carrier's connection.",
     allowed_values: names
   }
-  return Result.fail(isOther ? [...named, unknownFields] : named)
+  return Result.fail(isOther ? [...named, unknownName] : named)
 }
 
 /** The values for the fields that the carrier currently asks for; null if one of them is not set. */
 export const valuesFor = (fields: ConnectionFields, values: ConnectionValues): ConnectionValues | null => {
-  const presentFields = Object.keys(fields).flatMap((name) => {
+  const entries = Object.keys(fields).flatMap((name) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined
     return value === undefined ? [] : [[name, value] as const]
   })
-  return presentFields.length === Object.keys(fields).length ? Object.fromEntries(presentFields) : null
+  return entries.length === Object.keys(fields).length ? Object.fromEntries(entries) : null
 }
 
 /**
@@ -165,11 +165,11 @@ export interface ConnectionSummary extends ConnectionPlace {
 export const summaryOf = (connection: Connection, adapters: ReadonlyArray<CarrierAdapter>): ConnectionSummary => {
   const { values, set_at, last_test } = connection
   const fields = adapterOf(adapters, connection)?.connection
-  const shownValues = Object.entries(values).map(([name, value]) => [name, fields?.[name] === "string" ? value : null])
+  const entries = Object.entries(values).map(([name, value]) => [name, fields?.[name] === "string" ? value : null])
   return {
     ...placeIn(connection),
     state: fields === undefined ? "unused" : valuesFor(fields, values) === null ? "incomplete" : "usable",
-    values: Object.fromEntries(shownValues),
+    values: Object.fromEntries(entries),
     set_at,
     last_test
   }

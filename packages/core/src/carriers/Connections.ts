@@ -110,8 +110,8 @@ export class Connections extends Context.Service<
         list: yield* makeList(records),
         test: yield* makeTest(records),
         remove: (place) => retryOnConflict(remove(place)),
-        of: (workspaceId, carrier_id) =>
-          Effect.flatMap(workspaces.cached(workspaceId), ({ workspace: { organization_id, environment } }) =>
+        of: (workspace_id, carrier_id) =>
+          Effect.flatMap(workspaces.cached(workspace_id), ({ workspace: { organization_id, environment } }) =>
             Cache.get(cache, { organization_id, environment, carrier_id })
           )
       })

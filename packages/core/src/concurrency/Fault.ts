@@ -143,7 +143,7 @@ const codeOf = (thrown: unknown): string | null => {
   return typeof code === "string" && upper.test(code) ? code : null
 }
 
-const isInsideEffect = /[\\/]node_modules[\\/]effect[\\/]/
+const insideEffect = /[\\/]node_modules[\\/]effect[\\/]/
 const frame = /^\s*at (?:.*\()?([^()]+:\d+:\d+)\)?$/
 
 /**
@@ -157,6 +157,6 @@ const framesOf = ({ message, stack }: Error): ReadonlyArray<string> => {
   const lines = (start < 0 ? stack : stack.slice(start + message.length)).split("\n")
   return lines
     .flatMap((line) => frame.exec(line)?.[1] ?? [])
-    .filter((place) => !isInsideEffect.test(place))
+    .filter((place) => !insideEffect.test(place))
     .slice(0, maxFrames)
 }

@@ -141,18 +141,18 @@ export const claimed = (consumer: Consumer, holder: string, ends_at: number): Co
 })
 
 /**
- * The consumer after the process that held it has died. `newestEvent` is the number of the newest event that may have been
- * running.
+ * The consumer after the process that held it has died. `newestNumber` is the number of the newest event that may have
+ * been running.
  *
  * A process handles events of many workspaces, so at first nobody knows which event killed it. All events that may have
  * been running are suspects. Each suspect then runs alone in its process, and is considered the cause only if that
  * process dies too. The first death is treated as a failed attempt at the next event, but no event is parked because of
  * it alone.
  */
-export const afterDeath = (consumer: Consumer, newestEvent: number, diedAt: number): Consumer => {
+export const afterDeath = (consumer: Consumer, newestNumber: number, diedAt: number): Consumer => {
   const { alone, deaths, failures, suspects } = consumer
   if (suspects === null)
-    return { ...consumer, failures: failures + 1, suspects: { through: newestEvent, since: diedAt } }
+    return { ...consumer, failures: failures + 1, suspects: { through: newestNumber, since: diedAt } }
   return alone === null ? consumer : { ...consumer, alone: null, failures: failures + 1, deaths: deaths + 1 }
 }
 

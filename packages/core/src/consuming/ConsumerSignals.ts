@@ -45,10 +45,10 @@ export const makeLag = (consumer: string): Lag => {
   const workspaces = new BoundedMap<WorkspaceId, LastLook>(maxWorkspaces)
   const gauge = Metric.withAttributes(lagSeconds, { consumer })
   return {
-    note: (workspaceId, lag_ms, now) =>
+    note: (workspace_id, lag_ms, now) =>
       Effect.suspend(() => {
-        if (lag_ms > 0) workspaces.set(workspaceId, { lag_ms, at: now })
-        else workspaces.delete(workspaceId)
+        if (lag_ms > 0) workspaces.set(workspace_id, { lag_ms, at: now })
+        else workspaces.delete(workspace_id)
         let greatest = 0
         for (const [id, lastLook] of workspaces.entries()) {
           if (now - lastLook.at > forgottenAfterMs) workspaces.delete(id)

@@ -140,7 +140,7 @@ const makeStart = Effect.gen(function* () {
   return Effect.fnUntraced(function* (
     settings: ConsumeSettings,
     startHandler: StartHandler,
-    isReady: Deferred.Deferred<void>
+    whenReady: Deferred.Deferred<void>
   ) {
     let isStopping = false
     let wakeAll = () => {}
@@ -152,7 +152,7 @@ const makeStart = Effect.gen(function* () {
       Supervise.repeatForever(`The consumer ${settings.name}`, round, pauseMs)
     const running = Effect.gen(function* () {
       const started_at = yield* storeStartPositions(storage, workspaces, settings, clock.currentTimeMillisUnsafe())
-      yield* Deferred.succeed(isReady, undefined)
+      yield* Deferred.succeed(whenReady, undefined)
       const context = {
         storage,
         workspaces,

@@ -94,11 +94,11 @@ export const make = (
     yield* check
     const leftMs = heldState.ends_at - now()
     if (!Held.isUnstored(heldState) && leftMs > leaseMs / 2) return
-    const isStored = yield* Effect.timeoutOption(
+    const stored = yield* Effect.timeoutOption(
       Effect.catchTag(storeOnce(), "StorageUnavailable", () => Effect.void),
       leftMs
     )
-    if (Option.isNone(isStored)) return yield* lose
+    if (Option.isNone(stored)) return yield* lose
   })
 
   return {

@@ -26,17 +26,17 @@ export const make = (): Turns => {
   /** How many handlers run together, and how many run alone or wait to run alone. */
   let running = 0
   let solitary = 0
-  let isEmpty: Deferred.Deferred<void> | null = null
+  let whenEmpty: Deferred.Deferred<void> | null = null
   let foundAt: number | null = null
 
   const leave = Effect.sync(() => {
     running--
-    if (running === 0 && isEmpty !== null) Deferred.doneUnsafe(isEmpty, Effect.void)
+    if (running === 0 && whenEmpty !== null) Deferred.doneUnsafe(whenEmpty, Effect.void)
   })
   const emptied = Effect.suspend(() => {
     if (running === 0) return Effect.void
-    isEmpty = Deferred.makeUnsafe<void>()
-    return Deferred.await(isEmpty)
+    whenEmpty = Deferred.makeUnsafe<void>()
+    return Deferred.await(whenEmpty)
   })
   const count = (change: number) =>
     Effect.sync(() => {

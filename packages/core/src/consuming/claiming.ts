@@ -46,8 +46,8 @@ export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | Claim
     const newest = page.events.at(-1)?.number ?? consumer.position
     const retry = hasDied && Consumer.hasRetries(consumer) ? yield* judgeRetry(context, moment.now) : null
     const isInnocent = !hasDied || retry?.isGuilty === true
-    const afterDeath = isInnocent ? consumer : Consumer.afterDeath(consumer, newest, now)
-    const claimed = Consumer.claimed(afterDeath, holder, now + settings.lease_ms)
+    const unclaimed = isInnocent ? consumer : Consumer.afterDeath(consumer, newest, now)
+    const claimed = Consumer.claimed(unclaimed, holder, now + settings.lease_ms)
     const writes = [Consumer.toStored(claimed, now), ...(retry === null ? [] : [retry.record])]
     yield* commit(storage, Change.make(workspace_id, { writes }))
     if (retry?.isGuilty === true) turns.noteKiller(now)

@@ -145,11 +145,9 @@ const work = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsume
   while (!context.isStopping()) {
     const page = context.slots.withPermit(handlePage(context, heldConsumer))
     // While storage is unavailable, the state is kept as long as the lease lasts.
-    const nextEvents = yield* Effect.catchTag(page, "StorageUnavailable", () =>
-      Effect.as(Effect.sleep(secondMs), "more")
-    )
-    if (nextEvents === "paused") return
-    if (nextEvents === "none" && !(yield* context.signal.next(Consumer.storeEveryMs))) return
+    const outcome = yield* Effect.catchTag(page, "StorageUnavailable", () => Effect.as(Effect.sleep(secondMs), "more"))
+    if (outcome === "paused") return
+    if (outcome === "none" && !(yield* context.signal.next(Consumer.storeEveryMs))) return
   }
 })
 

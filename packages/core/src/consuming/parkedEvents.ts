@@ -86,8 +86,8 @@ export const setStatus = (
       if (status === "retrying" && ParkedEvent.isRetried(parkedEvent.parked)) return
       const { now } = yield* workspaces.moment(workspaceId)
       const parked = ParkedEvent.toStored({ ...parkedEvent.parked, status }, parkedEvent.version + 1, now)
-      const retry = Consumer.toStored(Consumer.withRetry(consumer), yield* Clock.currentTimeMillis)
-      const writes = status === "retrying" ? [parked, retry] : [parked]
+      const consumerRecord = Consumer.toStored(Consumer.withRetry(consumer), yield* Clock.currentTimeMillis)
+      const writes = status === "retrying" ? [parked, consumerRecord] : [parked]
       yield* commit(storage, Change.make(workspaceId, { writes }))
     })
   )

@@ -52,14 +52,14 @@ const update = (
   { settings, storage, workspace, workspaces }: WorkspaceContext,
   heldConsumer: HeldConsumer,
   id: EventId,
-  nextState: (parked: ParkedEvent.StoredParkedEvent) => ParkedEvent.StoredParkedEvent
+  change: (parked: ParkedEvent.StoredParkedEvent) => ParkedEvent.StoredParkedEvent
 ) =>
   heldConsumer.store(
     Effect.gen(function* () {
       const parked = yield* loadParked(storage, workspace.id, settings.name, id)
       if (parked === null || !ParkedEvent.isRetried(parked.parked)) return []
       const { now } = yield* workspaces.moment(workspace.id)
-      return [ParkedEvent.toStored(nextState(parked.parked), parked.version + 1, now)]
+      return [ParkedEvent.toStored(change(parked.parked), parked.version + 1, now)]
     })
   )
 

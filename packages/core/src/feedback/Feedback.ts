@@ -93,14 +93,14 @@ export class Feedback extends Context.Service<
       })
 
       const decideOnce = Effect.fnUntraced(function* (
-        workspaceId: WorkspaceId,
+        workspace_id: WorkspaceId,
         id: string,
         status: Decision,
         publicNote: string | null
       ) {
-        const report = yield* find(workspaceId, id)
+        const report = yield* find(workspace_id, id)
         const decided = decide(report, status, publicNote)
-        yield* store(yield* workspaces.moment(workspaceId), decided)
+        yield* store(yield* workspaces.moment(workspace_id), decided)
         return decided.report
       })
 
@@ -112,8 +112,8 @@ export class Feedback extends Context.Service<
           Effect.map(storage.page({ workspace_id, kind: kind.name, order: "oldest", after, limit }), ({ records }) =>
             records.map(kind.value)
           ),
-        decide: (workspaceId, id, status, publicNote) =>
-          retryOnConflict(decideOnce(workspaceId, id, status, publicNote))
+        decide: (workspace_id, id, status, publicNote) =>
+          retryOnConflict(decideOnce(workspace_id, id, status, publicNote))
       })
     })
   )

@@ -11,12 +11,12 @@ import { stateCodes } from "./State.ts"
 
 type Faults = ReadonlyArray<FieldError>
 
-const isName = /^[a-z][a-z0-9_]{0,59}$/
+const namePattern = /^[a-z][a-z0-9_]{0,59}$/
 const nameForm =
   "Must begin with a lower-case letter and have at most 60 characters: lower-case letters, digits and underscores."
 
 // A fact is named by its path. In a path, dots separate the names, and `*` stands for every item.
-const isFactName = /^[A-Za-z][A-Za-z0-9_]{0,59}$/
+const factNamePattern = /^[A-Za-z][A-Za-z0-9_]{0,59}$/
 const factNameForm =
   "Must have a name that begins with a letter and has at most 60 characters: letters, digits and underscores."
 
@@ -29,7 +29,7 @@ export const checkTexts = (
 ): Faults => {
   const { codes, disclosures, facts, facts_version, insures, name } = definition
   return [
-    ...rule(isName.test(name), "name", nameForm),
+    ...rule(namePattern.test(name), "name", nameForm),
     ...rule(insures.trim() !== "", "insures", 'Must say what the line insures, such as "rented homes".'),
     ...rule(isCalendarDay(facts_version), "facts_version", "Must be a date in the form YYYY-MM-DD."),
     ...(SchemaAST.isObjects(facts.ast) ? checkFacts(facts.ast, "facts") : [noStruct]),
@@ -47,7 +47,7 @@ const noStruct = { path: "facts", message: "Must be a Schema.Struct." }
 
 const checkNames = (names: ReadonlyArray<string>, path: string): Faults =>
   names.flatMap((name, index) => [
-    ...rule(isName.test(name), `${path}.${index}`, nameForm),
+    ...rule(namePattern.test(name), `${path}.${index}`, nameForm),
     ...rule(names.indexOf(name) === index, `${path}.${index}`, "Must appear in the list only once.")
   ])
 
@@ -93,7 +93,7 @@ const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
   if (!SchemaAST.isObjects(ast)) return []
   return [
     ...ast.propertySignatures.flatMap(({ name, type }) => [
-      ...rule(isFactName.test(String(name)), `${path}.${String(name)}`, factNameForm),
+      ...rule(factNamePattern.test(String(name)), `${path}.${String(name)}`, factNameForm),
       ...checkFacts(type, `${path}.${String(name)}`)
     ]),
     ...ast.indexSignatures.flatMap(({ type }) => checkFacts(type, `${path}.*`))

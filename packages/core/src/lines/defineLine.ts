@@ -149,10 +149,10 @@ const mistakesIn = <Sent extends object, Complete extends object>(
   const faults = LineRules.checkTexts(definition)
   if (faults.length > 0) return faults
   const { assume, codes, example, facts, facts_version: today, stateOf, subjectsOf } = definition
-  const readExample = LineRules.tried("rules", () => read(example, today))
-  if (Result.isFailure(readExample)) return readExample.failure
-  if (Result.isFailure(readExample.success)) return LineRules.ofExample(readExample.success.failure)
-  const { facts: exampleFacts } = readExample.success.success
+  const exampleRead = LineRules.tried("rules", () => read(example, today))
+  if (Result.isFailure(exampleRead)) return exampleRead.failure
+  if (Result.isFailure(exampleRead.success)) return LineRules.ofExample(exampleRead.success.failure)
+  const { facts: exampleFacts } = exampleRead.success.success
   const assumptions = new Assumptions()
   const complete = LineRules.tried("assume", () => assume(exampleFacts, today, assumptions))
   if (Result.isFailure(complete)) return complete.failure

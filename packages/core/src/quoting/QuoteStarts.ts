@@ -62,8 +62,8 @@ export class QuoteStarts extends Context.Service<
 
         /** Decides again with the stored workspace and key instead of cached or assumed ones. */
         const reloadAndDecide = Effect.fnUntraced(function* (previousCall: Call, input: Start.StartInput) {
-          const workspaceId = previousCall.caller.workspace_id
-          const call: Call = { ...previousCall, moment: yield* workspaces.moment(workspaceId) }
+          const workspace_id = previousCall.caller.workspace_id
+          const call: Call = { ...previousCall, moment: yield* workspaces.moment(workspace_id) }
           const stored = yield* storage.get(Start.requestKeyOf(call, input))
           return yield* decide(call, input, Option.isNone(stored) ? unused : knownKeyOf(stored.value))
         })
@@ -88,14 +88,14 @@ export class QuoteStarts extends Context.Service<
 
 /** The stored state of a request key, and the version that the next write must have. */
 interface KnownKey {
-  readonly requestKey: Start.RequestKey | null
+  readonly request_key: Start.RequestKey | null
   readonly next_version: number
 }
 
-const unused: KnownKey = { requestKey: null, next_version: 1 }
+const unused: KnownKey = { request_key: null, next_version: 1 }
 
 const knownKeyOf = (stored: Change.StoredRecord): KnownKey => ({
-  requestKey: Start.requestKeyKind.value(stored),
+  request_key: Start.requestKeyKind.value(stored),
   next_version: stored.version + 1
 })
 
@@ -115,22 +115,23 @@ const makeDecide = Effect.gen(function* () {
   return Effect.fnUntraced(function* (
     call: Call,
     input: Start.StartInput,
-    { requestKey: kept, next_version: version }: KnownKey
+    { request_key: requestKey, next_version: version }: KnownKey
   ) {
     // Look for a decline before the inputs are compared, because a retry may omit the facts that the person gave in a
     // form.
-    if (kept?.declined_at !== undefined) return yield* Consent.declined
+    if (requestKey?.declined_at !== undefined) return yield* Consent.declined
     if (
-      kept !== null &&
-      !(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), kept.fingerprint, call.sent))
+      requestKey !== null &&
+      !(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), requestKey.fingerprint, call.sent))
     )
       return yield* usedOtherwise
-    if (kept !== null && kept.quote_request_id !== null) {
-      return (yield* answers.repeat(call, kept.quote_request_id)) ?? (yield* usedOtherwise)
+    if (requestKey !== null && requestKey.quote_request_id !== null) {
+      return (yield* answers.repeat(call, requestKey.quote_request_id)) ?? (yield* usedOtherwise)
     }
     const checked = yield* Effect.fromResult(check(call, input))
     if (call.person === "pending") return yield* Consent.pending
-    const fingerprint = kept?.fingerprint ?? (yield* Fingerprint.of(seal, Start.requestKeyOf(call, input), call.sent))
+    const fingerprint =
+      requestKey?.fingerprint ?? (yield* Fingerprint.of(seal, Start.requestKeyOf(call, input), call.sent))
     const { moment, person } = call
     if (person === "declined") {
       const declined = { fingerprint, quote_request_id: null, refused_at: null, declined_at: moment.now }
@@ -138,12 +139,12 @@ const makeDecide = Effect.gen(function* () {
       return yield* Consent.declined
     }
     if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
-    const refusal = firstRefusal(checked.scenario, kept, moment.now)
+    const refusal = firstRefusal(checked.scenario, requestKey, moment.now)
     if (refusal === null) {
       const { request, application } = yield* accept(call, checked, { version, fingerprint })
       return yield* answers.answer(call, request, application)
     }
-    if (kept === null) {
+    if (requestKey === null) {
       const refused = { fingerprint, quote_request_id: null, refused_at: moment.now }
       yield* storeKey(call, Start.storedRequestKey(call, input, version, refused))
     }
@@ -205,12 +206,12 @@ const firstRefusal = (scenario: Scenario.ScenarioName | null, requestKey: Start.
   const code = Start.refusesFirst(scenario)
   const leftMs = (requestKey?.refused_at ?? now) + Scenario.refusedMs - now
   if (code === null || leftMs <= 0) return null
-  const difference =
+  const cause =
     code === "rate_limited"
       ? "The rate limit for start_quote_request was reached"
       : "The service is temporarily unavailable"
   return ApiError.make(code, {
-    message: `${difference}. The scenario simulates this for the first call with each request_key.`,
+    message: `${cause}. The scenario simulates this for the first call with each request_key.`,
     retry_after_seconds: Math.ceil(leftMs / 1_000)
   })
 }
@@ -289,8 +290,8 @@ const makeRecords = Effect.gen(function* () {
     request: QuoteRequest.QuoteRequest
   ) {
     const { caller, moment } = call
-    const stepTarget = { workspace_id: caller.workspace_id, id: request.id }
-    const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, stepTarget, null)
+    const handleTarget = { workspace_id: caller.workspace_id, id: request.id }
+    const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, handleTarget, null)
     const record: Start.ApplicationRecord = {
       id: request.application_id,
       quote_request_id: request.id,
@@ -298,7 +299,7 @@ const makeRecords = Effect.gen(function* () {
       assumed_on: request.created_at.slice(0, 10),
       credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
       quote_consent: caller.kind === "keyless" ? consentOf(call, input) : null,
-      read_handle: handle === null ? null : yield* ReadHandle.keep(seal, stepTarget, handle, moment.now)
+      read_handle: handle === null ? null : yield* ReadHandle.keep(seal, handleTarget, handle, moment.now)
     }
     return record
   })

@@ -38,8 +38,8 @@ interface Pricing {
 
 /** The price that a plan gives a risk, regardless of its underwriting rules. */
 export const priceOf = (plan: RatePlan, risk: Risk, { known: knownRatings = ratings, note }: Pricing = {}): Priced => {
-  const includesFees = knownRatings.get(plan.line)?.line.premium_includes_fees ?? false
-  return { kind: "priced", risk, premium: premiumOf(plan, risk, includesFees, note) }
+  const hasFees = knownRatings.get(plan.line)?.line.premium_includes_fees ?? false
+  return { kind: "priced", risk, premium: premiumOf(plan, risk, hasFees, note) }
 }
 
 /**

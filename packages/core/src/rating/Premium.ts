@@ -32,7 +32,7 @@ const silent: Note = () => {}
  * subjects, the factor for paying in full, the term, the minimum for the policy and, if the line's premiums include
  * fees, the fees.
  */
-export const premiumOf = (plan: RatePlan, risk: Risk, includesFees: boolean, note: Note = silent): Premium => {
+export const premiumOf = (plan: RatePlan, risk: Risk, hasFees: boolean, note: Note = silent): Premium => {
   const { minimum_cents, terms } = plan
   const step = (name: string, cents: number): number => {
     note(name, cents)
@@ -46,7 +46,7 @@ export const premiumOf = (plan: RatePlan, risk: Risk, includesFees: boolean, not
   const term = step("term", ofMonths(paid, terms.months, plan.rounding))
   const raised = step("minimum", Math.max(minimum_cents, term))
   const fees = feesOf(plan.fees ?? [], risk)
-  return { cents: includesFees ? step("fees", raised + sumOf(fees.map(({ cents }) => cents))) : raised, fees }
+  return { cents: hasFees ? step("fees", raised + sumOf(fees.map(({ cents }) => cents))) : raised, fees }
 }
 
 const sumOf = (amounts: ReadonlyArray<number>): number => amounts.reduce((sum, amount) => sum + amount, 0)
@@ -114,7 +114,7 @@ const factorsOf = (factor: Factor, variables: Known, risk: Risk): ReadonlyArray<
       highest,
       mulAll(
         neutral,
-        applying.flatMap((applicable) => constantOrTable(applicable, driver)),
+        applying.flatMap((driverFactor) => constantOrTable(driverFactor, driver)),
         "cent"
       )
     )

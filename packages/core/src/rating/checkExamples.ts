@@ -88,9 +88,9 @@ const listOf = (steps: ReadonlyArray<PremiumStep>): string => {
     return cover === null || next === undefined || coverOf(next) !== cover
   }
   const shownSteps = steps.length <= maxStepsListed ? steps : steps.filter(isLast)
-  const moreSteps = shownSteps.length > maxStepsListed ? ` and ${shownSteps.length - maxStepsListed} more` : ""
+  const ending = shownSteps.length > maxStepsListed ? ` and ${shownSteps.length - maxStepsListed} more` : ""
   return `${shownSteps
     .slice(0, maxStepsListed)
     .map(({ cents, step }) => `${step} ${cents}`)
-    .join(", ")}${moreSteps}`
+    .join(", ")}${ending}`
 }

@@ -93,8 +93,8 @@ const checkNames = ({ faults }: Context, entries: ReadonlyArray<{ readonly name:
   }
 }
 
-const checkWhere = ({ faults, plan }: Context, appliesIn: StateRule, path: string): void => {
-  faults.require(statesOf(plan, appliesIn).length > 0, path, "Applies in none of the plan's states.")
+const checkWhere = ({ faults, plan }: Context, stateRule: StateRule, path: string): void => {
+  faults.require(statesOf(plan, stateRule).length > 0, path, "Applies in none of the plan's states.")
 }
 
 const checkFactors = (context: Context): void => {

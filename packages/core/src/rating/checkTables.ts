@@ -171,18 +171,18 @@ const checkBands = (
   { highest, lowest }: NumberRange,
   path: string
 ): void => {
-  const gapFinding = (from: number, to: number) => `Has a gap: ${from === to ? from : `${from} to ${to}`} has no value.`
+  const gapMessage = (from: number, to: number) => `Has a gap: ${from === to ? from : `${from} to ${to}`} has no value.`
   for (const [index, { from, to }] of bands.entries()) {
     const at = `${path}.${index}`
     const previousBand = bands[index - 1]
     const end = previousBand === undefined ? Math.min(from, lowest) - 1 : (previousBand.to ?? Number.POSITIVE_INFINITY)
-    if (previousBand === undefined && from > lowest) faults.add(`${at}.from`, gapFinding(lowest, from - 1))
+    if (previousBand === undefined && from > lowest) faults.add(`${at}.from`, gapMessage(lowest, from - 1))
     else if (from <= end) faults.add(`${at}.from`, "Overlaps the previous band.")
-    else if (previousBand !== undefined && from > end + 1) faults.add(`${at}.from`, gapFinding(end + 1, from - 1))
+    else if (previousBand !== undefined && from > end + 1) faults.add(`${at}.from`, gapMessage(end + 1, from - 1))
     if (to !== undefined) faults.require(to >= from, `${at}.to`, "Must be at least `from`.")
   }
   const last = bands.at(-1)?.to
-  if (last !== undefined && last < highest) faults.add(`${path}.${bands.length - 1}.to`, gapFinding(last + 1, highest))
+  if (last !== undefined && last < highest) faults.add(`${path}.${bands.length - 1}.to`, gapMessage(last + 1, highest))
 }
 
 const checkPoints = (

@@ -91,9 +91,9 @@ export interface BatchChange extends Change.Change {
 }
 
 /** Merges the changes of a batch into one. */
-export const together = (workspaceId: WorkspaceId, batch: Array.NonEmptyReadonlyArray<Entry>): BatchChange => {
+export const together = (workspace_id: WorkspaceId, batch: Array.NonEmptyReadonlyArray<Entry>): BatchChange => {
   const changes = batch.map(({ change }) => change)
-  const all = Change.make(workspaceId, {
+  const all = Change.make(workspace_id, {
     writes: changes.flatMap(({ writes }) => writes),
     expects: changes.flatMap(({ expects }) => expects),
     events: changes.flatMap(({ events }) => events),

@@ -80,7 +80,7 @@ export class Retention extends Context.Service<
       Effect.gen(function* () {
         const sweep = yield* makeSweep(kinds)
         const forever = yield* makeForever(sweep)
-        return Retention.of({ sweep: (workspaceId) => sweep(workspaceId, "everything"), forever })
+        return Retention.of({ sweep: (workspace_id) => sweep(workspace_id, "everything"), forever })
       })
     )
 
@@ -121,17 +121,17 @@ const makeSweep = Effect.fnUntraced(function* (
     }
   })
 
-  return Effect.fnUntraced(function* (workspaceId: WorkspaceId, target: SweepTarget) {
+  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, target: SweepTarget) {
     const realNow = yield* Clock.currentTimeMillis
     // The directory has neither a clock nor a feed.
-    const isDirectory = workspaceId === directoryWorkspace
-    const now = isDirectory ? realNow : (yield* workspaces.moment(workspaceId)).now
-    if (!isDirectory && target === "everything") yield* sweepEvents(workspaceId, now - periods.events_days * dayMs)
+    const isDirectory = workspace_id === directoryWorkspace
+    const now = isDirectory ? realNow : (yield* workspaces.moment(workspace_id)).now
+    if (!isDirectory && target === "everything") yield* sweepEvents(workspace_id, now - periods.events_days * dayMs)
     for (const { kept_for, name } of kinds.all) {
       if (kept_for === null || (target === "brief" && "period" in kept_for)) continue
       const time = kept_for.clock === "real" ? realNow : now
       const keptMs = "minutes" in kept_for ? kept_for.minutes * minuteMs : periods[`${kept_for.period}_days`] * dayMs
-      yield* sweepKind(workspaceId, name, time - keptMs)
+      yield* sweepKind(workspace_id, name, time - keptMs)
     }
   })
 })

@@ -72,17 +72,17 @@ export class Runner extends Context.Service<
       const forever = yield* WorkLoop.make(catchUp)
 
       // Uninterruptible from the claim until the run begins, so that every claimed job is either run or released.
-      const claimAndRun = (workspaceId?: WorkspaceId) =>
+      const claimAndRun = (workspace_id?: WorkspaceId) =>
         Effect.uninterruptibleMask((restore) =>
-          Effect.tap(claim(100, workspaceId), ({ jobs }) => runSequentially(jobs, (job) => restore(run(job))))
+          Effect.tap(claim(100, workspace_id), ({ jobs }) => runSequentially(jobs, (job) => restore(run(job))))
         )
       const catchUpBehind = (jobs: ReadonlyArray<ClaimedJob>) => {
         const job = jobs.findLast(({ ordered }) => ordered)
         return job === undefined ? Effect.succeed(0) : catchUp(job)
       }
 
-      const runNext = Effect.fnUntraced(function* (signal: Signal, workspaceId?: WorkspaceId) {
-        const { busy, jobs, next_due_at } = yield* claimAndRun(workspaceId)
+      const runNext = Effect.fnUntraced(function* (signal: Signal, workspace_id?: WorkspaceId) {
+        const { busy, jobs, next_due_at } = yield* claimAndRun(workspace_id)
         // Another runner holds jobs. Look again after each of its commits, or once its leases may have expired, in case
         // it died.
         if (jobs.length === 0 && busy) yield* signal.next(maxPeerWaitMs)
@@ -94,11 +94,11 @@ export class Runner extends Context.Service<
         return result
       })
 
-      const runDue = Effect.fnUntraced(function* (workspaceId?: WorkspaceId) {
-        const signal = yield* WorkLoop.wokenByJobs(storage, workspaceId)
+      const runDue = Effect.fnUntraced(function* (workspace_id?: WorkspaceId) {
+        const signal = yield* WorkLoop.wokenByJobs(storage, workspace_id)
         let jobs = 0
         while (true) {
-          const next = yield* runNext(signal, workspaceId)
+          const next = yield* runNext(signal, workspace_id)
           jobs += next.jobs
           if (!next.isLast) continue
           const result: Ran = { jobs, next_due_at: next.next_due_at }

@@ -308,12 +308,12 @@ const concurrentGroups = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<Readon
  */
 export const wokenByJobs = Effect.fnUntraced(function* (
   storage: Storage["Service"],
-  workspaceId: WorkspaceId | undefined
+  workspace_id: WorkspaceId | undefined
 ) {
   const signal = makeSignal()
   yield* storage.watch((hint) => {
     if (hint.about === "everything") signal.wake()
-    if (hint.about === "jobs" && (workspaceId ?? hint.workspace_id) === hint.workspace_id) signal.wake()
+    if (hint.about === "jobs" && (workspace_id ?? hint.workspace_id) === hint.workspace_id) signal.wake()
   })
   return signal
 })

@@ -38,16 +38,16 @@ export const make = Effect.gen(function* () {
   })
 
   const toTarget = Effect.fnUntraced(function* (
-    workspaceId: WorkspaceId,
+    workspace_id: WorkspaceId,
     target: Advance.Goal,
     progress: Ref.Ref<Progress.Progress>
   ) {
-    const signal = yield* wokenByJobs(storage, workspaceId)
-    const run: Advance.AdvanceRun = { workspace_id: workspaceId, target, progress }
-    const step = inTurn(workspaceId, advance.step(run, signal))
-    const log = yield* logging(workspaceId, progress, "A sandbox's clock is still advancing", logEveryMs)
+    const signal = yield* wokenByJobs(storage, workspace_id)
+    const run: Advance.AdvanceRun = { workspace_id, target, progress }
+    const step = inTurn(workspace_id, advance.step(run, signal))
+    const log = yield* logging(workspace_id, progress, "A sandbox's clock is still advancing", logEveryMs)
     const waiting = "A sandbox's clock waits for carriers, which answer in real time"
-    const logWait = yield* logging(workspaceId, progress, waiting, logWaitAfterMs)
+    const logWait = yield* logging(workspace_id, progress, waiting, logWaitAfterMs)
     for (let done = yield* step; done !== "reached"; done = yield* step) {
       if (done === "held") yield* advance.whileHeld(run, signal, logWait)
       yield* log
@@ -60,13 +60,13 @@ export const make = Effect.gen(function* () {
    *
    * Refuses with `conflict` (`wait`) if the advance takes too long. The error reports the progress.
    */
-  return Effect.fnUntraced(function* (workspaceId: WorkspaceId, key: string | null, seconds: number) {
+  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, key: string | null, seconds: number) {
     const progress = yield* Ref.make(Progress.begin(yield* Monotonic.millis))
     const advanceAll = Effect.gen(function* () {
-      const target = yield* advance.accept(workspaceId, key, seconds)
-      yield* toTarget(workspaceId, target, progress)
-      yield* retention.sweep(workspaceId)
-      return (yield* workspaces.moment(workspaceId)).workspace
+      const target = yield* advance.accept(workspace_id, key, seconds)
+      yield* toTarget(workspace_id, target, progress)
+      yield* retention.sweep(workspace_id)
+      return (yield* workspaces.moment(workspace_id)).workspace
     })
     return yield* Effect.timeoutOrElse(advanceAll, {
       duration: longestAdvanceMs,

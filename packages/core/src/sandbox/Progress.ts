@@ -41,10 +41,10 @@ const secondsAreLeft = (seconds: number): string =>
  * for.
  */
 export const sentences = (progress: Progress, nowMs: number): string => {
-  const timeLeft = `The clock is still advancing: ${secondsAreLeft(leftSeconds(progress))}.`
+  const distance = `The clock is still advancing: ${secondsAreLeft(leftSeconds(progress))}.`
   const pace = `This call has run ${counted(progress.jobs)}, ${numeral(jobsPerSecond(progress, nowMs))} per second.`
   const names = progress.carriers.map(({ id, name }) => `${name} (${id})`)
-  return [timeLeft, pace, ...(names.length === 0 ? [] : [`It is waiting for answers from ${names.join(", ")}.`])].join(
+  return [distance, pace, ...(names.length === 0 ? [] : [`It is waiting for answers from ${names.join(", ")}.`])].join(
     " "
   )
 }

@@ -136,15 +136,15 @@ interface Trial {
 }
 
 const casesOfLine = ({ adapter, cassette, facts, options, stage }: Trial, name: string): ReadonlyArray<Case> => {
-  const factValue = new Map<string, unknown>(Object.entries(facts)).get(name)
+  const lineFacts = new Map<string, unknown>(Object.entries(facts)).get(name)
   const ofLine = (title: string, body: (subject: Subject.Subject) => Effect.Effect<void, ContractBroken>): Case =>
-    rule(stage, `${name}: ${title}`, () => Effect.flatMap(Subject.subjectOf(adapter, name, factValue, options), body))
+    rule(stage, `${name}: ${title}`, () => Effect.flatMap(Subject.subjectOf(adapter, name, lineFacts, options), body))
   const { handoff, refresh } = adapter
   const isIdempotent = adapter.lines[name]?.idempotent === true
   return [
     ofLine("answers an ask in time, with a valid reply", answersAsk),
     ofLine("answers with a valid reply for other facts", (subject) =>
-      offersForOtherFacts(cassette)(subject, factValue)
+      offersForOtherFacts(cassette)(subject, lineFacts)
     ),
     ...(adapter.poll === undefined ? [] : [ofLine("answers polls, with a valid reply", answersPolls)]),
     ...(isIdempotent ? [ofLine("gives a repeated ask the same answer", answersRepeat)] : []),
@@ -221,9 +221,9 @@ const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
     calls,
     Effect.fnUntraced(function* ({ call, when }) {
       const messages = yield* saidBy(call, subject.terms.attempt_timeout_ms)
-      for (const [source, text] of Object.entries(messages)) {
+      for (const [place, text] of Object.entries(messages)) {
         if (!personal.some((value) => text.includes(value) || text.includes(encodeURIComponent(value)))) continue
-        yield* broken(`A fact that identifies the person is in ${source}${when}. Leave it out.`)
+        yield* broken(`A fact that identifies the person is in ${place}${when}. Leave it out.`)
       }
     }),
     { concurrency: "unbounded", discard: true }

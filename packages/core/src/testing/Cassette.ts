@@ -302,10 +302,10 @@ interface RequestedExchange extends Pick<Exchange, "method" | "host" | "path"> {
 
 const askedOf = (
   request: HttpClientRequest.HttpClientRequest,
-  requested: URL,
+  requestedUrl: URL,
   redactionFor: (sent: Redaction.SentMessage) => Redaction.Redaction
 ): RequestedExchange => {
-  const url = Option.getOrElse(HttpClientRequest.toUrl(request), () => requested)
+  const url = Option.getOrElse(HttpClientRequest.toUrl(request), () => requestedUrl)
   const body = HttpRecording.bodyOf(request)
   const content_type = request.headers["content-type"] ?? null
   const redaction = redactionFor({ direction: "sent", url, request: { headers: request.headers, content_type, body } })

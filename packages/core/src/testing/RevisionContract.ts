@@ -54,7 +54,7 @@ const expectNone = (broken: ReadonlyArray<string>): void => {
   if (broken.length > 0) throw new ContractBroken({ broken_rules: [], message: broken.join("\n") })
 }
 
-const expectTrue = (condition: boolean, message: string): void => expectNone(condition ? [] : [message])
+const expectTrue = (isTrue: boolean, message: string): void => expectNone(isTrue ? [] : [message])
 
 const names: ReadonlySet<string> = new Set(operations.map(({ name }) => name))
 

@@ -89,12 +89,12 @@ const leasesAt = (leases: ReadonlyArray<Lease>, fromNewest: ReadonlyArray<number
 /** What the change in a step expects, given what is stored now. */
 const expectsOf = (
   model: Model,
-  workspaceId: WorkspaceId,
+  workspace_id: WorkspaceId,
   expects: StepOf<"commit">["expects"]
 ): ReadonlyArray<Expectation> =>
   expects.map(({ kind, place, step }) => {
     const id = idOf(kind, place)
-    return { kind, id, version: Math.max(0, (model.newest(workspaceId, kind, id)?.version ?? 0) + step) }
+    return { kind, id, version: Math.max(0, (model.newest(workspace_id, kind, id)?.version ?? 0) + step) }
   })
 
 /** An error in the form that the model uses. */

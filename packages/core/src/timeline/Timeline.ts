@@ -116,14 +116,14 @@ export const ofCarriers = ({ carriers, deadline_at, updated_at }: QuoteRequest):
   const endedAt = deadline_at === null || deadline_at > updated_at ? updated_at : deadline_at
   return carriers.flatMap((result): ReadonlyArray<Entry> => {
     const { answered_at, asked_at, missing_facts, outcome, reason } = result
-    const carrierId = { carrier_id: result.carrier.id }
+    const carrierDetails = { carrier_id: result.carrier.id }
     if (outcome === "not_asked")
-      return [{ at: collectedAt, what: "not_asked", details: { ...carrierId, reason, missing_facts } }]
+      return [{ at: collectedAt, what: "not_asked", details: { ...carrierDetails, reason, missing_facts } }]
     const askedEntries: ReadonlyArray<Entry> =
-      asked_at === null ? [] : [{ at: asked_at, what: "asked", details: carrierId }]
+      asked_at === null ? [] : [{ at: asked_at, what: "asked", details: carrierDetails }]
     if (outcome === "pending") return askedEntries
     const { message, quote_ids } = result
-    const details = { ...carrierId, outcome, reason, message, missing_facts, quote_ids }
+    const details = { ...carrierDetails, outcome, reason, message, missing_facts, quote_ids }
     return [...askedEntries, { at: answered_at ?? endedAt, what: "outcome", details }]
   })
 }
@@ -146,10 +146,10 @@ export const ofCircuit = ({ at, quote_request_id: _, ...details }: CircuitNote):
 })
 
 /** The entry for an exchange. It includes bodies only if they are requested. */
-export const ofExchange = (exchange: Exchange, withBodies: boolean): Entry => ({
+export const ofExchange = (exchange: Exchange, hasBodies: boolean): Entry => ({
   at: exchange.at,
   what: "exchange",
-  details: withBodies ? exchange : { ...exchange, http: exchange.http.map(withoutBodies) }
+  details: hasBodies ? exchange : { ...exchange, http: exchange.http.map(withoutBodies) }
 })
 
 const withoutBodies = (http: Exchange["http"][number]): Exchange["http"][number] => ({

@@ -82,9 +82,9 @@ type Port = Storage["Service"]
 const read = Effect.fnUntraced(function* (storage: Port, id: string, options: TimelineOptions) {
   const {
     after = 0,
-    bodies: withBodies = false,
-    causes: withCauses = true,
-    exchanges: withExchanges = true,
+    bodies: hasBodies = false,
+    causes: hasCauses = true,
+    exchanges: hasExchanges = true,
     limit = defaultLimit
   } = options
   const workspaceId = options.workspace_id
@@ -92,11 +92,11 @@ const read = Effect.fnUntraced(function* (storage: Port, id: string, options: Ti
   if (located === null) return yield* ApiError.make("not_found")
   const { request, workspace_id } = located
   const quotes = yield* quotesOf(storage, workspace_id, id)
-  const exchanges = withExchanges ? yield* exchangesOf(storage, workspace_id, request, withBodies) : none
+  const exchanges = hasExchanges ? yield* exchangesOf(storage, workspace_id, request, hasBodies) : none
   const circuits = yield* circuitsOf(storage, workspace_id, id)
   const events = yield* eventsOf(storage, workspace_id, request.id)
   const deliveries = yield* Effect.forEach(events.found, ({ id: event_id }) =>
-    deliveriesOf(storage, workspace_id, { event_id, causes: withCauses })
+    deliveriesOf(storage, workspace_id, { event_id, causes: hasCauses })
   )
   const entries = Timeline.sorted([
     ...(yield* startOf(storage, workspace_id, request)),
@@ -109,7 +109,7 @@ const read = Effect.fnUntraced(function* (storage: Port, id: string, options: Ti
     ...events.found.map(ofEvent),
     ...deliveries.flatMap((delivery) => delivery.found)
   ])
-  const isComplete = {
+  const completeness = {
     exchange: exchanges.isComplete,
     circuit: circuits.isComplete,
     quote: quotes.isComplete,
@@ -126,7 +126,7 @@ const read = Effect.fnUntraced(function* (storage: Port, id: string, options: Ti
     reason: request.status_details.reason,
     entries: entries.slice(after, end),
     next: end < entries.length ? end : null,
-    incomplete: Struct.keys(isComplete).filter((entryKind) => !isComplete[entryKind])
+    incomplete: Struct.keys(completeness).filter((entryKind) => !completeness[entryKind])
   }
   return page
 })
@@ -141,19 +141,19 @@ const findIn = (storage: Port, workspace_id: WorkspaceId, id: string) =>
 const findRequest = Effect.fnUntraced(function* (storage: Port, id: string) {
   let after: WorkspaceId | null = null
   do {
-    const workspaces: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, maxWorkspaces)
-    const candidates = yield* Effect.forEach(
-      workspaces,
+    const workspaceIds: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, maxWorkspaces)
+    const stored = yield* Effect.forEach(
+      workspaceIds,
       (candidate) => storage.get({ workspace_id: candidate, kind: QuoteRequest.kind.name, id }),
       { concurrency: 8 }
     )
-    const index = candidates.findIndex(Option.isSome)
-    const workspace_id = workspaces[index]
-    const record = candidates[index]
+    const index = stored.findIndex(Option.isSome)
+    const workspace_id = workspaceIds[index]
+    const record = stored[index]
     if (workspace_id !== undefined && record !== undefined && Option.isSome(record)) {
       return { workspace_id, request: QuoteRequest.kind.value(record.value) }
     }
-    after = workspaces.at(-1) ?? null
+    after = workspaceIds.at(-1) ?? null
   } while (after !== null)
   return null
 })
@@ -201,7 +201,7 @@ const exchangesOf = (
   storage: Port,
   workspace_id: WorkspaceId,
   request: QuoteRequest.QuoteRequest,
-  withBodies: boolean
+  hasBodies: boolean
 ) =>
   Effect.map(
     storage.page({
@@ -213,7 +213,7 @@ const exchangesOf = (
       limit: maxExchanges
     }),
     ({ next, records }) => ({
-      found: records.map((record) => Timeline.ofExchange(Exchange.kind.value(record), withBodies)),
+      found: records.map((record) => Timeline.ofExchange(Exchange.kind.value(record), hasBodies)),
       isComplete: next === null
     })
   )
@@ -258,7 +258,7 @@ const ofEvent = ({ id, occurred_at, resource, type }: Event): Timeline.Entry => 
 const deliveriesOf = Effect.fnUntraced(function* (
   storage: Port,
   workspace_id: WorkspaceId,
-  { causes, event_id }: { readonly event_id: string; readonly causes: boolean }
+  { causes: hasCauses, event_id }: { readonly event_id: string; readonly causes: boolean }
 ) {
   const after = Delivery.idPrefixOf(event_id)
   const page = yield* storage.page({
@@ -271,7 +271,7 @@ const deliveriesOf = Effect.fnUntraced(function* (
   const records = page.records.filter(({ id }) => id.startsWith(after))
   const entries = records.map((record): Timeline.Entry => {
     const { attempts: storedAttempts, created_at, event_type, status, subscription_id } = Delivery.kind.value(record)
-    const attempts = causes ? storedAttempts : storedAttempts.map(Delivery.withoutCause)
+    const attempts = hasCauses ? storedAttempts : storedAttempts.map(Delivery.withoutCause)
     const details = { subscription_id, event_id, event_type, status, attempts }
     return { at: fromMillis(created_at), what: "delivery", details }
   })

@@ -258,8 +258,8 @@ export const listEventRecoveries = Operation.make({
   errors: ["not_found"],
   run: ({ caller: { workspace_id } }, { id }) =>
     Effect.flatMap(Recoveries, (recoveries) =>
-      Effect.map(recoveries.list(workspace_id, id), (recoveryPage) =>
-        Json.encode({ recoveries: recoveryPage.map(RecoveryViews.recoveryViewOf) })
+      Effect.map(recoveries.list(workspace_id, id), (list) =>
+        Json.encode({ recoveries: list.map(RecoveryViews.recoveryViewOf) })
       )
     )
 })

@@ -109,8 +109,8 @@ const maxSendMs = defaultDeadlineMs + 10_000
 const late: SendOutcome = { response_status_code: null, duration_ms: maxSendMs, failure: "timeout" }
 
 /** Stops waiting for a sender that misses its deadline, so that it cannot hold its slot forever. */
-export const inTime = (sending: Effect.Effect<SendOutcome>): Effect.Effect<SendOutcome> =>
-  Effect.timeoutOrElse(sending, {
+export const inTime = (send: Effect.Effect<SendOutcome>): Effect.Effect<SendOutcome> =>
+  Effect.timeoutOrElse(send, {
     duration: maxSendMs,
     orElse: () =>
       Effect.as(Effect.logWarning("Stopped waiting for the webhook sender, which ran past its deadline"), late)

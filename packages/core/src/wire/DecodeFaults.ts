@@ -42,17 +42,17 @@ const maxMembers = 50_000
  */
 export const finder = (
   schema: Schema.Decoder<unknown>
-): ((value: unknown, first: SchemaIssue.Issue) => SchemaIssue.Issue) => {
+): ((value: unknown, firstIssue: SchemaIssue.Issue) => SchemaIssue.Issue) => {
   const budget = new Budget()
   const bounded = schemaOf(new Bounding(budget, "value").rebuild(schema.ast))
   const look = Schema.decodeUnknownResult(bounded, { errors: "all" })
-  return (value, isFirstPass) => {
-    if (isLarge(value)) return isFirstPass
+  return (value, firstIssue) => {
+    if (isLarge(value)) return firstIssue
     budget.reset()
     const looked = look(value)
     // The description of the faults is lazy and may decode parts of the value again, which needs a new budget.
     budget.reset()
-    return Result.isFailure(looked) ? looked.failure.issue : isFirstPass
+    return Result.isFailure(looked) ? looked.failure.issue : firstIssue
   }
 }
 

@@ -132,9 +132,9 @@ export const wholeNumber = (minimum: number, maximum: number | null = null) =>
 export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
 /** Keeps only the first finding for each field, because a value that is not a number also breaks all its bounds. */
-const firstOfEach = (all: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
+const firstOfEach = (found: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const paths = new Set<string>()
-  return all.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
+  return found.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
 }
 
 /** The findings that are not inside a field that is itself wrong or unknown. */
@@ -306,7 +306,7 @@ const choicesOf = (ast: SchemaAST.AST | undefined): ReadonlyArray<string> => {
   if (ast?._tag === "Boolean") return ["true", "false"]
   if (ast?._tag !== "Union") return []
   const choices = ast.types.map(choicesOf)
-  return choices.every((choice) => choice.length > 0) ? choices.flat() : []
+  return choices.every((allowed) => allowed.length > 0) ? choices.flat() : []
 }
 
 /** Whether a decoder that drops unknown fields has kept all fields. */
@@ -332,17 +332,17 @@ const checkedLater = (ast: SchemaAST.AST): ReadonlyArray<PropertyKey> =>
     : []
 
 /** An input without the members that are checked separately. */
-const ownPart = (input: unknown, overriddenKeys: ReadonlyArray<PropertyKey>): unknown =>
-  overriddenKeys.length > 0 && Predicate.isReadonlyObject(input) ? Struct.omit(input, overriddenKeys) : input
+const ownPart = (input: unknown, checkedLaterKeys: ReadonlyArray<PropertyKey>): unknown =>
+  checkedLaterKeys.length > 0 && Predicate.isReadonlyObject(input) ? Struct.omit(input, checkedLaterKeys) : input
 
 /**
  * Whether storage can hold an input, apart from the members that are checked separately. The input is not copied,
  * because it can have many members.
  */
-const isOwnStorable = (input: unknown, overriddenKeys: ReadonlyArray<PropertyKey>): boolean =>
-  overriddenKeys.length > 0 && Predicate.isReadonlyObject(input)
+const isOwnStorable = (input: unknown, checkedLaterKeys: ReadonlyArray<PropertyKey>): boolean =>
+  checkedLaterKeys.length > 0 && Predicate.isReadonlyObject(input)
     ? Object.keys(input).every(
-        (name) => overriddenKeys.includes(name) || (isSafeText(name) && isStorable(input[name], 1))
+        (name) => checkedLaterKeys.includes(name) || (isSafeText(name) && isStorable(input[name], 1))
       )
     : isStorable(input)
 

@@ -24,16 +24,16 @@ const maxText = 64
 const floatingError = (minor: number): number => Math.max(1e-6, minor * 2 ** -48)
 
 const ok = Result.succeed
-const invalidMoney = Result.fail
+const refuse = Result.fail
 
 /** Reads a number of cents as whole cents, or returns the rule that the number breaks. */
 const readCents = (minor: number): Result.Result<number, string> => {
-  if (!Number.isFinite(minor)) return invalidMoney("Must be a finite number.")
+  if (!Number.isFinite(minor)) return refuse("Must be a finite number.")
   const whole = Math.round(minor)
-  if (whole < 0) return invalidMoney("Must be at least 0.")
-  if (whole > maxCents) return invalidMoney("Must be at most 10,000,000,000 dollars.")
+  if (whole < 0) return refuse("Must be at least 0.")
+  if (whole > maxCents) return refuse("Must be at most 10,000,000,000 dollars.")
   if (Math.abs(minor - whole) > floatingError(whole)) {
-    return invalidMoney("Must be whole cents. Round a computed amount first, such as with Money.rounded.")
+    return refuse("Must be whole cents. Round a computed amount first, such as with Money.rounded.")
   }
   // Adding 0 turns -0 into 0.
   return ok(whole + 0)
@@ -45,16 +45,15 @@ const marked = /^(?:USD)?\s*(?:(?:US)?\$)?\s*(\d[\d.,]*)\s*(?:USD)?$/i
 const grouped = /^(\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d{1,2}))?$/
 
 const readText = (text: string): Result.Result<number, string> => {
-  if (typeof text !== "string") return invalidMoney("Must be text.")
+  if (typeof text !== "string") return refuse("Must be text.")
   const trimmed = text.length > maxText ? "" : text.trim()
-  if (/^[^\d]*[-(\u2212]|-$/.test(trimmed)) return invalidMoney("Must be at least 0.")
+  if (/^[^\d]*[-(\u2212]|-$/.test(trimmed)) return refuse("Must be at least 0.")
   const [, number = ""] = marked.exec(trimmed) ?? []
   if (number === "" && /\p{L}|\p{Sc}/u.test(trimmed))
-    return invalidMoney("Must be US dollars, without another currency or word.")
-  if (/^[\d,]+\.\d{3,}$/.test(number)) return invalidMoney("Must have at most two decimals.")
+    return refuse("Must be US dollars, without another currency or word.")
+  if (/^[\d,]+\.\d{3,}$/.test(number)) return refuse("Must have at most two decimals.")
   const [, dollars, cents = ""] = grouped.exec(number) ?? []
-  if (dollars === undefined)
-    return invalidMoney("Must be US dollars in digits, such as 1171.10, 1,171.10 or $1,171.10.")
+  if (dollars === undefined) return refuse("Must be US dollars in digits, such as 1171.10, 1,171.10 or $1,171.10.")
   return readCents(Number(dollars.replaceAll(",", "")) * 100 + Number(cents.padEnd(2, "0")))
 }
 

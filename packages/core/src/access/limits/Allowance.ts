@@ -255,11 +255,11 @@ const limitCountersOf = (limits: Limits, counts: SharedCounts) => {
 }
 
 const times = (factor: number, { start, read, other }: Limits["keyless"]): Limits["keyless"] => {
-  const scaledLimit = ({ per_minute, per_day }: Limit): Limit => ({
+  const scale = ({ per_minute, per_day }: Limit): Limit => ({
     per_minute: per_minute === null ? null : per_minute * factor,
     per_day: per_day === null ? null : per_day * factor
   })
-  return { start: scaledLimit(start), read: scaledLimit(read), other: scaledLimit(other) }
+  return { start: scale(start), read: scale(read), other: scale(other) }
 }
 
 const refusals = Metric.counter("quotewire_rate_limited_total", {

@@ -64,7 +64,7 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
   const unsent = new Set<Count>()
   const sendAll = sending(storage, unsent)
   const begun = Latch.makeUnsafe()
-  const flushRequested = Latch.makeUnsafe()
+  const flushLatch = Latch.makeUnsafe()
   let answered = Deferred.makeUnsafe<void>()
 
   const sync = Effect.suspend(() => {
@@ -76,8 +76,8 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
   const turn = Effect.gen(function* () {
     if (unsent.size === 0) yield* begun.await
     yield* begun.close
-    yield* Effect.timeoutOption(flushRequested.await, intervalMs)
-    yield* flushRequested.close
+    yield* Effect.timeoutOption(flushLatch.await, intervalMs)
+    yield* flushLatch.close
     yield* sync
   })
 
@@ -86,7 +86,7 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
     // The counts are added before anyone is woken, because woken fibers may run immediately.
     for (const count of counts) unsent.add(count)
     begun.openUnsafe()
-    flushRequested.openUnsafe()
+    flushLatch.openUnsafe()
     const known = yield* Effect.timeoutOption(Deferred.await(done), maxWaitMs)
     if (known._tag === "Some") return
     const now = yield* Clock.currentTimeMillis
@@ -176,9 +176,9 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
   }
 
   return {
-    at: (now, workspaceId, subject) => {
+    at: (now, workspace_id, subject) => {
       roll(now)
-      return counts.get(subject) ?? begin(workspaceId, subject)
+      return counts.get(subject) ?? begin(workspace_id, subject)
     }
   }
 }

@@ -193,12 +193,12 @@ const keyNamed = /^([A-Za-z0-9_-]{8})\./
 const tryAnotherHost = new StorageUnavailable({ retry_after_seconds: 5 })
 
 // A purpose may be logged: it contains a workspace, a kind and an ID, never a fact.
-const logAltered = (sealed: string) =>
-  Effect.annotateLogs(Effect.logError("Cannot open sealed text, because it was altered"), { sealed })
+const logAltered = (purpose: string) =>
+  Effect.annotateLogs(Effect.logError("Cannot open sealed text, because it was altered"), { sealed: purpose })
 
-const logMissingKey = (sealed: string, key_name: string) =>
+const logMissingKey = (purpose: string, key_name: string) =>
   Effect.annotateLogs(Effect.logError("Cannot open sealed text, because this host does not have its seal key"), {
-    sealed,
+    sealed: purpose,
     key_name
   })
 

@@ -153,7 +153,7 @@ const eachKindPage = <E>(
     )
   return Effect.forEach(
     workspaces,
-    (workspaceId) => Effect.andThen(Effect.forEach(kinds, readKind(workspaceId), { discard: true }), done),
+    (workspace_id) => Effect.andThen(Effect.forEach(kinds, readKind(workspace_id), { discard: true }), done),
     { concurrency: atOnce, discard: true }
   )
 }
@@ -281,7 +281,7 @@ const makeReseal = (storage: Port, seal: Seal["Service"]) => {
 
   // A host may read these texts and later write them back unchanged. Resealing creates a new version, so such an
   // outdated write conflicts.
-  const texts = Effect.fnUntraced(function* (pass: Pass, workspaceId: WorkspaceId, sealedTexts: SealedTexts) {
+  const texts = Effect.fnUntraced(function* (pass: Pass, workspace_id: WorkspaceId, sealedTexts: SealedTexts) {
     pass.read += sealedTexts.texts.length
     const resealed = new Map<string, string>()
     for (const text of sealedTexts.texts.filter(isOld)) {
@@ -290,7 +290,7 @@ const makeReseal = (storage: Port, seal: Seal["Service"]) => {
     }
     if (resealed.size === 0) return
     const next = sealedTexts.resealed((text) => resealed.get(text) ?? text)
-    yield* commit(storage, Change.make(workspaceId, { writes: [next] })).pipe(
+    yield* commit(storage, Change.make(workspace_id, { writes: [next] })).pipe(
       Effect.match({
         onSuccess: () => {
           pass.resealed += resealed.size

@@ -225,7 +225,7 @@ const afterEnd = (health: CarrierHealth, permit: Permit, outcome: AskOutcome | n
 const withOutcome = (health: CarrierHealth, { closed_at }: Permit, outcome: AskOutcome, now: number): HealthChange => {
   if (health.open !== null || health.closed_at !== closed_at) return { health, change: null }
   const outcomes = [...health.outcomes, outcome].slice(-circuitSize)
-  const failures = outcomes.filter((counted) => counted !== "answered")
+  const failures = outcomes.filter((askOutcome) => askOutcome !== "answered")
   return outcomes.length === circuitSize && failures.length >= circuitFailures
     ? opened({ ...health, outcomes }, now, now, `${failures.length} of ${circuitSize} asks failed: ${tally(failures)}`)
     : { health: { ...health, outcomes }, change: null }

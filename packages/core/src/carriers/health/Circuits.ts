@@ -146,7 +146,7 @@ const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAd
       ...(organization_id !== undefined && { parent: organization_id })
     })
     const places = records.map(({ id }) => Connection.placeOfId(id)).filter((place) => place !== null)
-    const pages = yield* Effect.forEach(
+    const circuits = yield* Effect.forEach(
       places.filter((place) => carrier_id === undefined || place.carrier_id === carrier_id),
       Effect.fnUntraced(function* (place) {
         const adapter = Connection.adapterOf(adapters, place)
@@ -157,7 +157,7 @@ const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAd
       }),
       { concurrency: readAtOnce }
     )
-    return { found: pages.flat(), next }
+    return { found: circuits.flat(), next }
   })
 
   /** The scopes of carriers without connections. */

@@ -70,11 +70,11 @@ const faultsOfAddress = (path: string, address: ByEnvironment): ReadonlyArray<Br
     ? faultOfUrl(path, address, false)
     : [...faultOfUrl(`${path}.sandbox`, address.sandbox, true), ...faultOfUrl(`${path}.live`, address.live, false)]
 
-const faultOfUrl = (path: string, text: string, mayBePlain: boolean): ReadonlyArray<BrokenRule> => {
+const faultOfUrl = (path: string, text: string, canBePlain: boolean): ReadonlyArray<BrokenRule> => {
   const base = HttpAddress.readBase(text)
   if (Result.isFailure(base)) return [{ path, message: `It ${HttpAddress.rules[base.failure]}.` }]
   const { protocol, hostname } = new URL(base.success)
-  return protocol === "https:" || mayBePlain || loopback.has(hostname)
+  return protocol === "https:" || canBePlain || loopback.has(hostname)
     ? []
     : [{ path, message: "Must begin with https, except in the sandbox or for a server on this machine." }]
 }

@@ -83,7 +83,7 @@ class Answer implements CarrierAnswer {
   protected read(format: Format, schema?: AnswerSchema<unknown>): Result.Result<unknown, CarrierHttpError> {
     const check = schema === undefined ? Result.succeed : checkOf(schema, format)
     return Result.flatMap(this.#parsed(format, schema), (value) =>
-      Result.mapError(check(value), (rules) => mismatch(this.#target, this.status, rulesOf(rules, this.#sent)))
+      Result.mapError(check(value), (findings) => mismatch(this.#target, this.status, rulesOf(findings, this.#sent)))
     )
   }
 

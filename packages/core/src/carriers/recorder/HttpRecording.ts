@@ -55,7 +55,7 @@ export const recorded = (call: HttpCall, request: HttpClientRequest.HttpClientRe
     ([started_at, began_ms, sentMessage]) => {
       // The whole bodies of a token request and its answer are secret.
       const isSecret = sentMessage?.purpose === "token"
-      const recordable = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
+      const withoutSecretText = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
       const add = addHttp({
         direction: "sent",
         method: request.method,
@@ -68,7 +68,7 @@ export const recorded = (call: HttpCall, request: HttpClientRequest.HttpClientRe
         request: {
           headers: request.headers,
           content_type: request.headers["content-type"] ?? null,
-          body: recordable(bodyOf(request))
+          body: withoutSecretText(bodyOf(request))
         },
         response: null,
         is_seen: true
@@ -78,7 +78,7 @@ export const recorded = (call: HttpCall, request: HttpClientRequest.HttpClientRe
       return Effect.map(Effect.onExit(call, addEnd), (response) =>
         tapped(response, (body) =>
           add({
-            response: { ...headOf(response), body: recordable(body) },
+            response: { ...headOf(response), body: withoutSecretText(body) },
             is_seen: sentMessage === null || isAnswer(sentMessage, response.status)
           })
         )

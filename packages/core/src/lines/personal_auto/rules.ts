@@ -43,20 +43,19 @@ const checkLimits = ({ coverage, garaging_address }: DraftAuto, problems: Proble
   if (coverage === undefined) return
   const minimum = garaging_address?.state === undefined ? null : State.get(garaging_address.state).liability_minimum
   const perPerson = coverage.bodily_injury_per_person_usd ?? 0
-  const isAtLeast = (name: keyof typeof limits, floor: number, message: string): boolean => {
+  const requireAtLeast = (name: keyof typeof limits, floor: number, message: string): void => {
     const limit = coverage[name]
-    if (limit === undefined || limit >= floor) return true
+    if (limit === undefined || limit >= floor) return
     const enough = limits[name].filter((usd) => usd >= floor).map(String)
     problems.refuse(`application.coverage.${name}`, message, enough)
-    return false
   }
   const tooLow = "Must be at least the state's minimum."
-  isAtLeast("bodily_injury_per_person_usd", minimum?.bodily_injury_per_person_usd ?? 0, tooLow)
-  isAtLeast("property_damage_usd", minimum?.property_damage_usd ?? 0, tooLow)
+  requireAtLeast("bodily_injury_per_person_usd", minimum?.bodily_injury_per_person_usd ?? 0, tooLow)
+  requireAtLeast("property_damage_usd", minimum?.property_damage_usd ?? 0, tooLow)
   // One message covers both minimums, so that every value in `allowed_values` is accepted when it is sent.
   const perAccidentMinimum = Math.max(minimum?.bodily_injury_per_accident_usd ?? 0, perPerson)
-  const tooLowMessage = "Must be at least the state's minimum and the limit for each person."
-  isAtLeast("bodily_injury_per_accident_usd", perAccidentMinimum, tooLowMessage)
+  const tooLowPerAccident = "Must be at least the state's minimum and the limit for each person."
+  requireAtLeast("bodily_injury_per_accident_usd", perAccidentMinimum, tooLowPerAccident)
 }
 
 /** The rules for car insurance that its JSON Schema cannot express. */

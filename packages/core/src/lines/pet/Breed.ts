@@ -91,12 +91,12 @@ const meaningOf = (species: Species, text: string): Meaning | null => {
   const { meanings } = catalogsIn(breedsFile)[species]
   const key = keyOf(text)
   const plain = key.replace(speciesWords, "")
-  const knownBreed =
+  const meaning =
     meanings.get(key) ??
     meanings.get(plain) ??
     meanings.get(key.replace(/s$/, "")) ??
     meanings.get(plain.replace(/s$/, ""))
-  if (knownBreed !== undefined) return knownBreed
+  if (meaning !== undefined) return meaning
   return plain !== "" && mixWords.test(plain) && meanings.has(plain.replace(mixWords, "")) ? "mixed" : null
 }
 

@@ -32,7 +32,7 @@ export const kind = Kind.make({
 })
 
 /** The ask that a note is about, and when it was blocked or changed the circuit, in milliseconds of workspace time. */
-interface AskedCarrier {
+interface NoteSubject {
   readonly quote_request_id: QuoteRequestId
   readonly carrier_id: string
   /** The number of the attempt; 0 if the carrier was not asked. */
@@ -42,7 +42,7 @@ interface AskedCarrier {
 
 /** The stored note about a request that a circuit blocked, or that changed a circuit. */
 export const toStored = (
-  { at, attempt, carrier_id, quote_request_id }: AskedCarrier,
+  { at, attempt, carrier_id, quote_request_id }: NoteSubject,
   circuit: CircuitNote["circuit"],
   { since, until, why }: Pick<CircuitChange, "since" | "until" | "why">
 ): StoredRecord =>

@@ -43,8 +43,8 @@ export const checkReply = (
   now: number
 ): Effect.Effect<CarrierReply> => {
   if (reply.kind === "pending") {
-    const brokenRule = AnswerRules.ofPending(pendingAsk.candidate.adapter, reply)
-    return brokenRule.length === 0 ? Effect.succeed(reply) : Effect.as(AnswerRules.log(brokenRule), unreadable)
+    const brokenRules = AnswerRules.ofPending(pendingAsk.candidate.adapter, reply)
+    return brokenRules.length === 0 ? Effect.succeed(reply) : Effect.as(AnswerRules.log(brokenRules), unreadable)
   }
   const clean = Offer.cleanOf(secrets)
   if (reply.kind === "question") {
@@ -227,10 +227,10 @@ const repeat = (pendingAsk: PendingAsk, dueAt: number): NewJob =>
 
 /** Makes the parts of a change for an outcome. The parts are empty if the request no longer waits for this answer. */
 type StepPart = (
-  pending: PendingAsk,
+  pendingAsk: PendingAsk,
   outcome: QuoteRequest.AskOutcome,
   now: number,
-  before?: ReadonlyArray<Quote.Part>
+  earlierParts?: ReadonlyArray<Quote.Part>
 ) => Quote.Part
 
 const steppingWith =

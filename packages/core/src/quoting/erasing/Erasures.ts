@@ -71,8 +71,8 @@ export class Erasures extends Context.Service<
             ? yield* Effect.fromResult(readDryRun(options))
             : yield* Effect.fromResult(readOptions(options))
           let report = Erasure.nothing
-          const eraseNext = (workspaceId: WorkspaceId, id: string) =>
-            Effect.map(eraseRequest(workspaceId, id, erasureOptions), (result) => {
+          const eraseNext = (workspace_id: WorkspaceId, id: string) =>
+            Effect.map(eraseRequest(workspace_id, id, erasureOptions), (result) => {
               if (result !== null) report = Erasure.add(report, result)
             })
           if ("consent_receipt_id" in targetInput) {
@@ -80,8 +80,8 @@ export class Erasures extends Context.Service<
             yield* eachOfReceipt(target, eraseNext)
           } else {
             const target = yield* Effect.fromResult(readRequest(targetInput))
-            const workspaceId = yield* workspaceOf(target)
-            if (workspaceId !== null) yield* eraseNext(workspaceId, target.quote_request_id)
+            const workspace_id = yield* workspaceOf(target)
+            if (workspace_id !== null) yield* eraseNext(workspace_id, target.quote_request_id)
           }
           return report
         })
@@ -119,10 +119,10 @@ const makeWorkspaceOf = Effect.gen(function* () {
     let after: WorkspaceId | null = null
     do {
       const workspaceIds: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, pageSize)
-      const holdsRequest = yield* Effect.forEach(workspaceIds, (workspaceId) => holds(workspaceId, id), {
+      const answers = yield* Effect.forEach(workspaceIds, (workspace_id) => holds(workspace_id, id), {
         concurrency: searchedAtOnce
       })
-      const index = holdsRequest.indexOf(true)
+      const index = answers.indexOf(true)
       if (index !== -1) return workspaceIds[index] ?? null
       after = workspaceIds.at(-1) ?? null
     } while (after !== null)
@@ -153,8 +153,8 @@ const makeEachOfReceipt = Effect.gen(function* () {
    * The labels under which consents with this receipt may be stored: one for each seal key, and one for a receipt that
    * the service itself recorded.
    */
-  const labelsOf = Effect.fnUntraced(function* (workspaceId: WorkspaceId, receipt: string) {
-    const purpose = Start.purposeOfReceipt(workspaceId)
+  const labelsOf = Effect.fnUntraced(function* (workspace_id: WorkspaceId, receipt: string) {
+    const purpose = Start.purposeOfReceipt(workspace_id)
     const macs = yield* Effect.forEach(seal.key_names, (name) => seal.macLike(macOfKey(name), purpose, receipt))
     return [receipt, ...macs.filter((mac) => mac !== null)].map(Start.labelOfReceipt)
   })
@@ -213,34 +213,34 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
    * request's asks.
    */
   const eraseAll = Effect.fnUntraced(function* (
-    workspaceId: WorkspaceId,
+    workspace_id: WorkspaceId,
     { application_id, quote_request_id: parent }: Erasure.ErasureRecord
   ) {
-    yield* eraseChildren(workspaceId, parent)
-    yield* eraseChildren(workspaceId, application_id)
+    yield* eraseChildren(workspace_id, parent)
+    yield* eraseChildren(workspace_id, application_id)
     yield* eraseKind({ workspace_id: directoryWorkspace, kind: CarrierReference.kind.name, parent, versions: "all" })
   })
 
   /** Records that the erasure is complete, unless another process has just recorded that. */
-  const finish = (workspaceId: WorkspaceId, record: Erasure.ErasureRecord) =>
+  const finish = (workspace_id: WorkspaceId, record: Erasure.ErasureRecord) =>
     Effect.catchTag(
-      commit(storage, Change.make(workspaceId, { writes: [Erasure.toStored({ ...record, state: "done" })] })),
+      commit(storage, Change.make(workspace_id, { writes: [Erasure.toStored({ ...record, state: "done" })] })),
       "VersionConflict",
       () => Effect.void
     )
 
   return Effect.fnUntraced(function* (
-    workspaceId: WorkspaceId,
+    workspace_id: WorkspaceId,
     id: string,
     // Only a dry run, which stores no record, may omit `by`.
     { by = "", dry_run = false }: Erasure.ErasureOptions
   ) {
-    const record = yield* retryOnConflict(begin(workspaceId, id, by, dry_run))
+    const record = yield* retryOnConflict(begin(workspace_id, id, by, dry_run))
     if (record === null) return null
     if (record.state === "done") return Erasure.resultOf(record, "already_erased")
     if (dry_run) return Erasure.resultOf(record, "to_erase")
-    yield* eraseAll(workspaceId, record)
-    yield* finish(workspaceId, record)
+    yield* eraseAll(workspace_id, record)
+    yield* finish(workspace_id, record)
     yield* Effect.annotateLogs(Effect.logInfo("A person's data was erased from a quote request"), {
       quote_request_id: record.quote_request_id
     })
@@ -272,7 +272,7 @@ const makeBegin = Effect.gen(function* () {
     }
   }
 
-  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string, operator: string, dryRun: boolean) {
+  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string, operator: string, isDry: boolean) {
     const moment = yield* workspaces.moment(workspace_id)
     const erased = yield* readOne(storage, Erasure.kind, workspace_id, id)
     if (erased !== null) return erased
@@ -282,7 +282,7 @@ const makeBegin = Effect.gen(function* () {
     const at = moment.now
     const quotes = yield* quotesOf(workspace_id, request.id)
     const record = Erasure.begin(request, { at, by: operator, quotes: quotes.length })
-    if (dryRun) return record
+    if (isDry) return record
     const last = quotes.map((quote) => lastOf(quote, at))
     const step = Erasure.endRequest(request, at)
     yield* commit(

@@ -23,15 +23,15 @@ export const reached = Effect.fnUntraced(function* (
   const reply = yield* asking.pipe(
     Effect.provideService(CarrierTransport, transport),
     Effect.mapError((error) => {
-      const lostExchange = isAnswered() ? null : lostIn(list)
-      if (lostExchange === null) return error
-      return new ContractBroken({ broken_rules: error.broken_rules, message: `${error.message} ${lostExchange}` })
+      const loss = isAnswered() ? null : lostIn(list)
+      if (loss === null) return error
+      return new ContractBroken({ broken_rules: error.broken_rules, message: `${error.message} ${loss}` })
     })
   )
-  const lostExchange = lostIn(list)
-  if (lostExchange === null || (isAnswered() && reply.kind !== "unavailable")) return reply
+  const loss = lostIn(list)
+  if (loss === null || (isAnswered() && reply.kind !== "unavailable")) return reply
   return yield* broken(
-    `Nothing reached the carrier, or it did not answer, so this rule was not tested. ${lostExchange} Check the carrier's address, and whether its sandbox is up.`
+    `Nothing reached the carrier, or it did not answer, so this rule was not tested. ${loss} Check the carrier's address, and whether its sandbox is up.`
   )
 })
 

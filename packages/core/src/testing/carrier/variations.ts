@@ -82,11 +82,11 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
       const { transport, missing } = standIn()
       const { subject: otherSubject } = yield* changed(subject, facts, changes)
       const ask = Subject.askOf(otherSubject, `facts-${Hash.string(canonical(changes))}`)
-      const polledReply = Effect.provideService(Subject.polled(otherSubject, ask), CarrierTransport, transport)
-      yield* Effect.catch(polledReply, (error) => (missing.length > 0 ? Effect.void : Effect.fail(error)))
+      const polling = Effect.provideService(Subject.polled(otherSubject, ask), CarrierTransport, transport)
+      yield* Effect.catch(polling, (error) => (missing.length > 0 ? Effect.void : Effect.fail(error)))
       return true
     })
-    const reply = yield* passing(
+    const result = yield* passing(
       Arbitrary.checkEffect(changesOf(varied), property, {
         runs: draws,
         concurrency: atOnce,
@@ -95,9 +95,9 @@ export const offersForOtherFacts = (cassette: Cassette.Cassette | null) =>
         // Do not log the failures of refused asks, because there can be a hundred of them.
       }).pipe(Effect.provideService(References.CurrentLoggers, new Set()))
     )
-    if (reply._tag !== "Falsified" || reply.failure._tag !== "PropertyError") return
-    const { changes: shrunk } = yield* changed(subject, facts, reply.shrunkInput)
-    const { broken_rules, message } = reply.failure.error
+    if (result._tag !== "Falsified" || result.failure._tag !== "PropertyError") return
+    const { changes: shrunk } = yield* changed(subject, facts, result.shrunkInput)
+    const { broken_rules, message } = result.failure.error
     yield* broken(`${factsOf(shrunk)} ${message.split("\n")[0]}`, broken_rules)
   })
 
@@ -118,11 +118,11 @@ const standInFor =
 const changesOf = (places: ReadonlyArray<FactPlace>): Arbitrary.Arbitrary<ReadonlyArray<Change>> =>
   Arbitrary.all(
     places.map(({ path, drawn }) =>
-      Arbitrary.map(Arbitrary.all([isChanged, drawn]), ([is_changed, value]) => (is_changed ? [{ path, value }] : []))
+      Arbitrary.map(Arbitrary.all([flags, drawn]), ([is_changed, value]) => (is_changed ? [{ path, value }] : []))
     )
   ).pipe(Arbitrary.map((changes) => changes.flat()))
 
-const isChanged = Arbitrary.schema(Schema.Boolean)
+const flags = Arbitrary.schema(Schema.Boolean)
 
 /**
  * The subject with as many of these changes as still lead to an ask. The other changes contradict another fact, the

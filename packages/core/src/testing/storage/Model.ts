@@ -111,8 +111,8 @@ export class Model {
     }
   }
 
-  clockOffset(workspaceId: WorkspaceId): number {
-    return this.clock_offsets.get(workspaceId) ?? 0
+  clockOffset(workspace_id: WorkspaceId): number {
+    return this.clock_offsets.get(workspace_id) ?? 0
   }
 
   get({ workspace_id, kind, id, version }: RecordKey): StoredRecord | null {
@@ -210,8 +210,8 @@ export class Model {
   }
 
   /** The newest version of a record. */
-  newest(workspaceId: WorkspaceId, kind: string, id: string): StoredRecord | undefined {
-    return this.newestOf(workspaceId, kind).find((record) => record.id === id)
+  newest(workspace_id: WorkspaceId, kind: string, id: string): StoredRecord | undefined {
+    return this.newestOf(workspace_id, kind).find((record) => record.id === id)
   }
 
   private passesJobs({ workspace_id, finishes, none_due_before }: Change): boolean {
@@ -226,53 +226,53 @@ export class Model {
     )
   }
 
-  private version(workspaceId: WorkspaceId, { kind, id }: Pick<Expectation, "kind" | "id">): number {
-    return this.newest(workspaceId, kind, id)?.version ?? 0
+  private version(workspace_id: WorkspaceId, { kind, id }: Pick<Expectation, "kind" | "id">): number {
+    return this.newest(workspace_id, kind, id)?.version ?? 0
   }
 
-  private changed(workspaceId: WorkspaceId, expects: ReadonlyArray<Expectation>): Refusal | null {
-    const changed = expects.find((expectation) => this.version(workspaceId, expectation) !== expectation.version)
+  private changed(workspace_id: WorkspaceId, expects: ReadonlyArray<Expectation>): Refusal | null {
+    const changed = expects.find((expectation) => this.version(workspace_id, expectation) !== expectation.version)
     return changed === undefined ? null : { _tag: "VersionConflict", kind: changed.kind, id: changed.id }
   }
 
-  private all(workspaceId: WorkspaceId, kind: string): ReadonlyArray<StoredRecord> {
+  private all(workspace_id: WorkspaceId, kind: string): ReadonlyArray<StoredRecord> {
     return this.versions
-      .filter((version) => version.workspace_id === workspaceId && version.record.kind === kind)
+      .filter((version) => version.workspace_id === workspace_id && version.record.kind === kind)
       .map(({ record }) => record)
   }
 
-  private newestOf(workspaceId: WorkspaceId, kind: string): Array<StoredRecord> {
-    const versions = this.all(workspaceId, kind)
+  private newestOf(workspace_id: WorkspaceId, kind: string): Array<StoredRecord> {
+    const versions = this.all(workspace_id, kind)
     return versions.filter(
       (record) => !versions.some((other) => other.id === record.id && other.version > record.version)
     )
   }
 
-  private newestEverywhere(workspaceId: WorkspaceId): ReadonlyArray<StoredRecord> {
+  private newestEverywhere(workspace_id: WorkspaceId): ReadonlyArray<StoredRecord> {
     const kindNames = new Set(this.versions.map(({ record }) => record.kind))
-    return [...kindNames].flatMap((kind) => this.newestOf(workspaceId, kind))
+    return [...kindNames].flatMap((kind) => this.newestOf(workspace_id, kind))
   }
 
-  private eraseWorkspace(workspaceId: WorkspaceId): Erased {
-    const records = this.newestEverywhere(workspaceId).filter(({ kind }) => !kinds.byName(kind).survives_reset)
-    const events = this.events.filter((event) => event.workspace_id === workspaceId)
-    const jobs = this.jobs.filter((job) => job.workspace_id === workspaceId)
+  private eraseWorkspace(workspace_id: WorkspaceId): Erased {
+    const records = this.newestEverywhere(workspace_id).filter(({ kind }) => !kinds.byName(kind).survives_reset)
+    const events = this.events.filter((event) => event.workspace_id === workspace_id)
+    const jobs = this.jobs.filter((job) => job.workspace_id === workspace_id)
     this.events = this.events.filter((event) => !events.includes(event))
     this.jobs = this.jobs.filter((job) => !jobs.includes(job))
-    this.erased_through.set(workspaceId, this.last_numbers.get(workspaceId) ?? 0)
-    return { records: this.drop(workspaceId, records), events: events.length, jobs: jobs.length }
+    this.erased_through.set(workspace_id, this.last_numbers.get(workspace_id) ?? 0)
+    return { records: this.drop(workspace_id, records), events: events.length, jobs: jobs.length }
   }
 
   /**
    * Drops all versions older than these. Returns how many of the dropped versions a storage backend would have kept.
    */
   private dropOlder(
-    workspaceId: WorkspaceId,
+    workspace_id: WorkspaceId,
     kind: string,
     newestRecords: ReadonlyArray<StoredRecord>
   ): Erased["records"] {
     const isOlder = (version: Version) =>
-      version.workspace_id === workspaceId &&
+      version.workspace_id === workspace_id &&
       newestRecords.some((record) => sameRecord(record, version.record) && version.record.version < record.version)
     const versionCount = kinds.byName(kind).keeps_history ? this.versions.filter(isOlder).length : 0
     this.versions = this.versions.filter((version) => !isOlder(version))
@@ -280,9 +280,10 @@ export class Model {
   }
 
   /** Drops all versions of these records. Returns how many records of each kind were dropped. */
-  private drop(workspaceId: WorkspaceId, records: ReadonlyArray<StoredRecord>): Erased["records"] {
+  private drop(workspace_id: WorkspaceId, records: ReadonlyArray<StoredRecord>): Erased["records"] {
     this.versions = this.versions.filter(
-      (version) => version.workspace_id !== workspaceId || !records.some((record) => sameRecord(record, version.record))
+      (version) =>
+        version.workspace_id !== workspace_id || !records.some((record) => sameRecord(record, version.record))
     )
     const counts: { [kind: string]: number } = {}
     for (const { kind } of records) counts[kind] = (counts[kind] ?? 0) + 1

@@ -216,10 +216,10 @@ export const erasure: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, writes }))
       yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { version: 2 })] }))
       const children = { what: "children", workspace_id: Sample.home, versions: "all" } as const
-      const childrenOf = { ...children, parent: Sample.requestId(1) }
-      expectSame("the offers", (yield* storage.erase({ ...childrenOf, kind: "offer" })).records, { offer: 2 })
-      expectSame("the quotes", (yield* storage.erase({ ...childrenOf, kind: "quote" })).records, { quote: 1 })
-      const again = yield* storage.erase({ ...childrenOf, kind: "quote" })
+      const query = { ...children, parent: Sample.requestId(1) }
+      expectSame("the offers", (yield* storage.erase({ ...query, kind: "offer" })).records, { offer: 2 })
+      expectSame("the quotes", (yield* storage.erase({ ...query, kind: "quote" })).records, { quote: 1 })
+      const again = yield* storage.erase({ ...query, kind: "quote" })
       expectSame("again", (again.records.quote ?? 0) + again.events + again.jobs, 0)
       for (const version of [1, 2]) {
         const key = { workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version }
@@ -247,16 +247,16 @@ export const erasure: ReadonlyArray<Case> = [
         storage.commit(Sample.change({ writes: [Sample.quote(place, parent, { version })] }))
       for (const version of [1, 2, 3]) yield* write(1, 1, version)
       for (const version of [1, 2]) yield* write(2, 2, version)
-      const childrenOf = {
+      const query = {
         what: "children",
         workspace_id: Sample.home,
         parent: Sample.requestId(1),
         versions: "older"
       } as const
-      expectSame("the counts", (yield* storage.erase({ ...childrenOf, kind: "quote" })).records, { quote: 2 })
+      expectSame("the counts", (yield* storage.erase({ ...query, kind: "quote" })).records, { quote: 2 })
       expectSame("what is left", yield* versionsOf(1), [false, false, true, false])
       expectSame("of another parent", yield* versionsOf(2), [true, true, false, false])
-      const again = yield* storage.erase({ ...childrenOf, kind: "quote" })
+      const again = yield* storage.erase({ ...query, kind: "quote" })
       expectSame("again", again.records.quote ?? 0, 0)
       yield* write(1, 1, 4)
       expectSame("with a later version", yield* versionsOf(1), [false, false, true, true])

@@ -16,8 +16,8 @@ export const expectError = (error: object, expected: object): void =>
   expectSame("the error", { ...JSON.parse(JSON.stringify(error)), message: undefined }, expected)
 
 /** Dies unless the condition holds. */
-export const expectTrue = (subject: string, holds: boolean): void => {
-  if (!holds) throw new Error(`expected that ${subject}`)
+export const expectTrue = (subject: string, isTrue: boolean): void => {
+  if (!isTrue) throw new Error(`expected that ${subject}`)
 }
 
 /** Dies unless the program fails with the named error. Returns the error. */

@@ -114,25 +114,25 @@ const makeLoad = (storage: StorageService) => {
 /** Reads a delivery; null if it was erased. */
 const loadDelivery = (
   storage: StorageService,
-  workspaceId: WorkspaceId,
+  workspace_id: WorkspaceId,
   subscriptionId: SubscriptionId,
   eventId: string
-) => readOne(storage, Delivery.kind, workspaceId, Delivery.idOf(subscriptionId, eventId))
+) => readOne(storage, Delivery.kind, workspace_id, Delivery.idOf(subscriptionId, eventId))
 
-type ReadSubscription = Fiber.Fiber<Endpoint.KeptSubscription | null, StorageUnavailable>
+type SubscriptionRead = Fiber.Fiber<Endpoint.KeptSubscription | null, StorageUnavailable>
 
 /** Makes a function that begins to read a subscription. Jobs from the same claim share the read. */
 const readingSubscriptions = (storage: StorageService) => {
   // The jobs of a claim begin together, so only the latest claim's reads are kept.
   let newest: typeof Claim.Service = null
-  let shared = new Map<SubscriptionId, ReadSubscription>()
+  let shared = new Map<SubscriptionId, SubscriptionRead>()
 
-  const begin = (workspaceId: WorkspaceId, id: SubscriptionId): Effect.Effect<ReadSubscription> =>
-    Effect.forkDetach(readOne(storage, Endpoint.subscriptionKind, workspaceId, id), { startImmediately: true })
+  const begin = (workspace_id: WorkspaceId, id: SubscriptionId): Effect.Effect<SubscriptionRead> =>
+    Effect.forkDetach(readOne(storage, Endpoint.subscriptionKind, workspace_id, id), { startImmediately: true })
 
-  return (workspaceId: WorkspaceId, id: SubscriptionId): Effect.Effect<ReadSubscription> =>
+  return (workspace_id: WorkspaceId, id: SubscriptionId): Effect.Effect<SubscriptionRead> =>
     Effect.flatMap(Claim, (claim) => {
-      if (claim === null) return begin(workspaceId, id)
+      if (claim === null) return begin(workspace_id, id)
       if (claim !== newest) {
         newest = claim
         shared = new Map()
@@ -140,7 +140,7 @@ const readingSubscriptions = (storage: StorageService) => {
       const sharedRead = shared.get(id)
       if (sharedRead !== undefined) return Effect.succeed(sharedRead)
       const reads = shared
-      return Effect.map(begin(workspaceId, id), (reading) => {
+      return Effect.map(begin(workspace_id, id), (reading) => {
         reads.set(id, reading)
         return reading
       })
@@ -151,7 +151,7 @@ const readingSubscriptions = (storage: StorageService) => {
 const maxOpened = 10_000
 
 /** The key of an opened secret, and the subscription for which the secret was sealed. */
-interface OpenedSecrets {
+interface OpenedSecret {
   readonly workspace_id: WorkspaceId
   readonly subscription_id: SubscriptionId
   readonly key: Mac.Key
@@ -162,7 +162,7 @@ interface OpenedSecrets {
  * secret can be opened, because nothing may then be sent.
  */
 const openingKeys = (seal: Seal["Service"]) => {
-  const opened = new BoundedMap<string, OpenedSecrets>(maxOpened)
+  const opened = new BoundedMap<string, OpenedSecret>(maxOpened)
 
   const open = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
@@ -181,17 +181,17 @@ const openingKeys = (seal: Seal["Service"]) => {
     return keys.length === 0 ? yield* Effect.die("No signing secret can be opened") : keys
   })
 
-  return (workspaceId: WorkspaceId, subscription: Endpoint.KeptSubscription, now: number) => {
+  return (workspace_id: WorkspaceId, subscription: Endpoint.KeptSubscription, now: number) => {
     const secrets = Endpoint.validSecrets(subscription, now)
     const openedKeys = secrets.flatMap(({ sealed }) => {
       const openedSecret = opened.get(sealed)
       // A secret is valid only for the subscription for which it was sealed.
-      return openedSecret?.subscription_id === subscription.id && openedSecret.workspace_id === workspaceId
+      return openedSecret?.subscription_id === subscription.id && openedSecret.workspace_id === workspace_id
         ? [openedSecret.key]
         : []
     })
     const areKnown = openedKeys.length > 0 && openedKeys.length === secrets.length
-    return areKnown ? Effect.succeed(openedKeys) : open(workspaceId, subscription.id, secrets)
+    return areKnown ? Effect.succeed(openedKeys) : open(workspace_id, subscription.id, secrets)
   }
 }
 

@@ -17,10 +17,10 @@ import type { DeliveriesInput, DeliveryInput, DeliveryPage } from "./DeliveryVie
  * Finds a delivery in the caller's workspace, and its subscription. Fails with `not_found` if either does not exist.
  */
 export const find = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, input: DeliveryInput) {
-  const workspaceId = call.caller.workspace_id
-  const subscription = yield* findSubscription(storage, workspaceId, input.id)
+  const workspace_id = call.caller.workspace_id
+  const subscription = yield* findSubscription(storage, workspace_id, input.id)
   const id = Delivery.idOf(subscription.id, input.event_id)
-  const delivery = yield* readOne(storage, Delivery.kind, workspaceId, id)
+  const delivery = yield* readOne(storage, Delivery.kind, workspace_id, id)
   // The delivery's record ID contains only a part of the event's ID, so compare the whole ID.
   if (delivery === null || delivery.event_id !== input.event_id) return yield* ApiError.make("not_found")
   return { subscription, delivery }

@@ -89,7 +89,7 @@ interface RecordKey {
 /** One event to send to one subscription. */
 interface ReplayStep {
   readonly subscription: KeptSubscription
-  readonly event: RecordedReplay
+  readonly event: RecordedEvent
 }
 
 /** The steps of a replay, in order; null for a step that sends nothing. */
@@ -115,14 +115,14 @@ const stepsOf = Effect.fnUntraced(function* (
   )
 })
 
-interface RecordedReplay {
+interface RecordedEvent {
   readonly id: string
   readonly type: string
   readonly about: ReadonlyArray<string>
   readonly json: Json.Json<Event>
 }
 
-const recorded = (event: StoredEvent): RecordedReplay => {
+const recorded = (event: StoredEvent): RecordedEvent => {
   const json = Json.fromText<Event>(event.body)
   return { id: event.id, type: Json.decode(json).type, about: event.about, json }
 }
@@ -142,18 +142,18 @@ const makeSendAgain = Effect.gen(function* () {
   const revisions = yield* Revisions
 
   return Effect.fnUntraced(function* (
-    workspaceId: WorkspaceId,
+    workspace_id: WorkspaceId,
     { subscription: { id: subscription_id }, event }: ReplayStep,
     { at, due_at }: EventReplay
   ) {
-    const delivery = yield* readOne(storage, Delivery.kind, workspaceId, Delivery.idOf(subscription_id, event.id))
+    const delivery = yield* readOne(storage, Delivery.kind, workspace_id, Delivery.idOf(subscription_id, event.id))
     if (delivery !== null) return { writes: [], jobs: [Delivery.replayJob(delivery, null, due_at)] }
     const first = Delivery.make({
       subscription_id,
       event_id: event.id,
       event_type: event.type,
       about: event.about,
-      payload: payloadOf(event.json, yield* revisions.pin(workspaceId)),
+      payload: payloadOf(event.json, yield* revisions.pin(workspace_id)),
       at,
       due_at
     })

@@ -55,14 +55,14 @@ export const make = Effect.gen(function* () {
       })
     }
     yield* Refusals.requireSender(sender)
-    const lookUp = yield* sender.lookUp(subscription.url)
-    if (lookUp === "unavailable") {
+    const lookedUp = yield* sender.lookUp(subscription.url)
+    if (lookedUp === "unavailable") {
       return yield* ApiError.make("service_unavailable", {
         message: "The subscription's host name does not resolve right now.",
         retry_after_seconds: 5
       })
     }
-    if (lookUp === "refused") {
+    if (lookedUp === "refused") {
       return yield* ApiError.make("conflict", {
         message: "The subscription's host is no longer public; change the subscription's url.",
         retry_action: "none"

@@ -82,11 +82,11 @@ export const withDeliveries = (
 const delivering = (storage: StorageService, revisions: Revisions["Service"], workspaces: Workspaces["Service"]) => {
   const deliverTo = Effect.fnUntraced(function* (
     change: Change,
-    deliveries: ReadonlyArray<WantedDeliveries>,
+    wanted: ReadonlyArray<WantedEvent>,
     subscriptions: Recipients.Recipients["subscriptions"]
   ) {
     const revision = yield* revisions.pin(change.workspace_id)
-    const queued = deliveries.flatMap((event) => enqueueFor(event, revision))
+    const queued = wanted.flatMap((event) => enqueueFor(event, revision))
     const isSandbox = subscriptions.some(({ environment }) => environment === "sandbox")
     const aheadMs = isSandbox ? yield* remainingAdvanceOf(workspaces, change.workspace_id) : 0
     yield* storage.commit({
@@ -132,7 +132,7 @@ const remainingAdvanceOf = (workspaces: Workspaces["Service"], workspaceId: Work
   )
 
 /** An event and the subscriptions that want it. */
-interface WantedDeliveries {
+interface WantedEvent {
   readonly stored: NewEvent
   readonly json: Json.Json<Event>
   readonly type: string
@@ -142,7 +142,7 @@ interface WantedDeliveries {
 const wantedBy = (
   event: NewEvent,
   recipients: ReadonlyArray<Endpoint.KeptSubscription>
-): ReadonlyArray<WantedDeliveries> => {
+): ReadonlyArray<WantedEvent> => {
   if (recipients.length === 0) return []
   const json = Json.fromText<Event>(event.body)
   const type = event.type ?? Json.decode(json).type
@@ -156,7 +156,7 @@ interface Queued {
 }
 
 const enqueueFor = (
-  { stored, json, type, subscriptions }: WantedDeliveries,
+  { stored, json, type, subscriptions }: WantedEvent,
   revision: Revision.Revision
 ): ReadonlyArray<Queued> => {
   const payload = payloadOf(json, revision)

@@ -101,12 +101,12 @@ const queryOf = (
 const makeReads = Effect.gen(function* () {
   const storage = yield* Storage
 
-  const count = Effect.fnUntraced(function* (workspaceId: WorkspaceId, request: RecoveryRequest) {
+  const count = Effect.fnUntraced(function* (workspace_id: WorkspaceId, request: RecoveryRequest) {
     let after: string | null = null
     let looked = 0
     let matched = 0
     do {
-      const page: RecordPage = yield* storage.page({ ...queryOf(workspaceId, request), after })
+      const page: RecordPage = yield* storage.page({ ...queryOf(workspace_id, request), after })
       looked += page.records.length
       matched += page.records.filter((record) => Recovery.matches(request.filter, Delivery.kind.value(record))).length
       after = page.next
@@ -121,9 +121,9 @@ const makeReads = Effect.gen(function* () {
     return records.map(Recovery.kind.value)
   })
 
-  const preview = Effect.fn("Recoveries.preview")(function* (workspaceId: WorkspaceId, request: RecoveryRequest) {
-    yield* findSubscription(storage, workspaceId, request.subscription_id)
-    return yield* count(workspaceId, request)
+  const preview = Effect.fn("Recoveries.preview")(function* (workspace_id: WorkspaceId, request: RecoveryRequest) {
+    yield* findSubscription(storage, workspace_id, request.subscription_id)
+    return yield* count(workspace_id, request)
   })
 
   return { count, list, preview }
@@ -136,14 +136,14 @@ const makeOwned = Effect.gen(function* () {
   const ids = yield* Ids
   const { count, list, preview } = yield* makeReads
 
-  const start = Effect.fn("Recoveries.start")(function* (workspaceId: WorkspaceId, request: RecoveryRequest) {
-    const subscription = yield* findSubscription(storage, workspaceId, request.subscription_id)
+  const start = Effect.fn("Recoveries.start")(function* (workspace_id: WorkspaceId, request: RecoveryRequest) {
+    const subscription = yield* findSubscription(storage, workspace_id, request.subscription_id)
     if (!receives(subscription)) return yield* conflict("The subscription is disabled, or its delivery is turned off.")
-    if ((yield* list(workspaceId, subscription.id)).some(Recovery.isOpen)) {
+    if ((yield* list(workspace_id, subscription.id)).some(Recovery.isOpen)) {
       return yield* conflict("A recovery of this subscription is still in progress: stop it first.")
     }
-    const { matched } = yield* count(workspaceId, request)
-    const moment = yield* workspaces.moment(workspaceId)
+    const { matched } = yield* count(workspace_id, request)
+    const moment = yield* workspaces.moment(workspace_id)
     const recovery: Recovery.Recovery = {
       ...request,
       subscription_id: subscription.id,
@@ -162,7 +162,7 @@ const makeOwned = Effect.gen(function* () {
     const next = subscriptionToStored({ ...subscription, version: subscription.version + 1 })
     const writes = [Recovery.toStored(recovery, 1), next]
     const jobs = [Recovery.nextJob(recovery, moment.now)]
-    yield* commit(storage, Change.make(workspaceId, { writes, jobs, expects: expectationsOf(moment) }))
+    yield* commit(storage, Change.make(workspace_id, { writes, jobs, expects: expectationsOf(moment) }))
     return recovery
   })
 
@@ -189,9 +189,9 @@ const makeOwned = Effect.gen(function* () {
   return {
     preview,
     list,
-    start: (workspaceId: WorkspaceId, request: RecoveryRequest) => retryOnConflict(start(workspaceId, request)),
-    change: (workspaceId: WorkspaceId, recoveryName: RecoveryName, action: Recovery.RecoveryAction) =>
-      retryOnConflict(change(workspaceId, recoveryName, action))
+    start: (workspace_id: WorkspaceId, request: RecoveryRequest) => retryOnConflict(start(workspace_id, request)),
+    change: (workspace_id: WorkspaceId, recoveryName: RecoveryName, action: Recovery.RecoveryAction) =>
+      retryOnConflict(change(workspace_id, recoveryName, action))
   }
 })
 

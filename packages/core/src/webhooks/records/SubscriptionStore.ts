@@ -16,10 +16,10 @@ type StorageService = Storage["Service"]
 /** Reads a subscription that its owner can see. Fails with `not_found` if no such subscription exists. */
 export const findSubscription = Effect.fnUntraced(function* (
   storage: StorageService,
-  workspaceId: WorkspaceId,
+  workspace_id: WorkspaceId,
   id: string
 ) {
-  const subscription = yield* readOne(storage, Endpoint.subscriptionKind, workspaceId, id)
+  const subscription = yield* readOne(storage, Endpoint.subscriptionKind, workspace_id, id)
   if (subscription === null || subscription.status === "dropped") return yield* ApiError.make("not_found")
   return subscription
 })
@@ -53,11 +53,11 @@ export const activeSubscriptions = Effect.fnUntraced(function* (storage: Storage
 export const makeSecret = Effect.fnUntraced(function* (
   random: SecureRandom.SecureRandom["Service"],
   seal: Seal["Service"],
-  workspaceId: WorkspaceId,
+  workspace_id: WorkspaceId,
   id: SubscriptionId
 ) {
   return yield* seal.seal(
-    Endpoint.purposeOfSecrets(workspaceId, id),
+    Endpoint.purposeOfSecrets(workspace_id, id),
     Signature.makeSecret(yield* random.randomBytes(Signature.secretBytes))
   )
 })
@@ -65,9 +65,9 @@ export const makeSecret = Effect.fnUntraced(function* (
 /** Opens the newest secret, to show it once. Failing to open it means that the seal keys in the settings are wrong. */
 export const openNewestSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
-  workspaceId: WorkspaceId,
+  workspace_id: WorkspaceId,
   { id, secrets }: Endpoint.KeptSubscription
 ) {
-  const secret = yield* seal.open(Endpoint.purposeOfSecrets(workspaceId, id), secrets[0]?.sealed ?? "")
+  const secret = yield* seal.open(Endpoint.purposeOfSecrets(workspace_id, id), secrets[0]?.sealed ?? "")
   return secret === null ? yield* Effect.die("A signing secret cannot be opened") : secret
 })

@@ -22,13 +22,13 @@ export interface Recipients {
 export const kind = Kind.make({ name: "recipients", schema: Schema.Struct({}), survives_reset: true })
 
 /** Reads the subscriptions that receive a workspace's events now. */
-export const load = Effect.fnUntraced(function* (storage: StorageService, workspaceId: WorkspaceId) {
+export const load = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
   // The version is read first. If the subscriptions change while they are read, this version is already outdated.
-  const version = yield* newest(storage, workspaceId)
-  const active = yield* activeSubscriptions(storage, workspaceId)
+  const version = yield* newest(storage, workspace_id)
+  const active = yield* activeSubscriptions(storage, workspace_id)
   const recipients: Recipients = {
     subscriptions: active.filter(receives),
-    seen: { kind: kind.name, id: workspaceId, version }
+    seen: { kind: kind.name, id: workspace_id, version }
   }
   return recipients
 })
@@ -36,11 +36,11 @@ export const load = Effect.fnUntraced(function* (storage: StorageService, worksp
 /** The record that every change to a subscription also writes. It invalidates all caches of the recipients. */
 export const nextVersion = (
   storage: StorageService,
-  workspaceId: WorkspaceId,
+  workspace_id: WorkspaceId,
   now: number
 ): Effect.Effect<Change.StoredRecord, StorageUnavailable> =>
-  Effect.map(newest(storage, workspaceId), (version) =>
-    kind.record({}, { id: workspaceId, version: version + 1, created_at: now, updated_at: now })
+  Effect.map(newest(storage, workspace_id), (version) =>
+    kind.record({}, { id: workspace_id, version: version + 1, created_at: now, updated_at: now })
   )
 
 /** Whether a change already raises the version of the recipients. */

@@ -30,13 +30,13 @@ export const restartSubscriptions = Effect.fnUntraced(function* (
 
 const restart = Effect.fnUntraced(function* (
   storage: StorageService,
-  workspaceId: WorkspaceId,
+  workspace_id: WorkspaceId,
   id: string,
   now: number,
   expects: ReadonlyArray<Change.Expectation>
 ) {
-  const subscription = yield* readOne(storage, subscriptionKind, workspaceId, id)
+  const subscription = yield* readOne(storage, subscriptionKind, workspace_id, id)
   if (subscription === null) return
   const writes = [subscriptionToStored(restarted(subscription, now))]
-  yield* commit(storage, Change.make(workspaceId, { writes, expects }))
+  yield* commit(storage, Change.make(workspace_id, { writes, expects }))
 })

@@ -34,15 +34,15 @@ export const make = Effect.gen(function* () {
     const open = Subscription.openRotation(subscription, now)
     // Only a call with the key that began the rotation can finish it. Calls with other keys must wait.
     if (open !== null && open.key !== key) return yield* Refusals.rotating
-    const step = yield* TwoStepCalls.load(storage, call, TwoStepCalls.rotationId(subscription.id, key))
-    if (open === null && step.begun.subscription_id !== null) return yield* Refusals.tooLate
+    const state = yield* TwoStepCalls.load(storage, call, TwoStepCalls.rotationId(subscription.id, key))
+    if (open === null && state.begun.subscription_id !== null) return yield* Refusals.tooLate
     if (Endpoint.validSecrets(subscription, now).length >= Subscription.maxSecrets)
       return yield* Refusals.tooManySecrets
     const { begun, beginning } =
-      open === null ? yield* begin(call, subscription, step) : { begun: subscription, beginning: step }
-    const lookUp = yield* sender.lookUp(begun.url)
-    if (lookUp === "unavailable") return yield* Refusals.nameServerDown
-    const isRefused = lookUp === "refused"
+      open === null ? yield* begin(call, subscription, state) : { begun: subscription, beginning: state }
+    const lookedUp = yield* sender.lookUp(begun.url)
+    if (lookedUp === "unavailable") return yield* Refusals.nameServerDown
+    const isRefused = lookedUp === "refused"
     const ended = isRefused ? Endpoint.changed(begun, { rotation: null }, now) : Subscription.rotated(begun, now)
     const extraWrites = isRefused ? [TwoStepCalls.toStored(TwoStepCalls.released(beginning), now)] : []
     yield* commitAt({ storage, workspaces }, call.moment, {

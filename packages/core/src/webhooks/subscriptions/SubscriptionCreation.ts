@@ -35,8 +35,8 @@ export const make = Effect.gen(function* () {
   return Effect.fnUntraced(function* (call: Call, input: CreateInput) {
     const { workspace, now } = call.moment
     if (countOf(Subscription.checkEventTypes(input.event_types)) > 0) yield* check(sender, input)
-    const step = yield* TwoStepCalls.load(storage, call, TwoStepCalls.creationId(call.idempotency_key))
-    const beginning = step.begun.subscription_id === null ? yield* begin(call, input, step) : step
+    const state = yield* TwoStepCalls.load(storage, call, TwoStepCalls.creationId(call.idempotency_key))
+    const beginning = state.begun.subscription_id === null ? yield* begin(call, input, state) : state
     const { begun } = beginning
     const subscription = yield* readOne(storage, Endpoint.subscriptionKind, workspace.id, begun.subscription_id ?? "")
     if (subscription === null) return yield* Refusals.tooLate
@@ -50,17 +50,17 @@ export const make = Effect.gen(function* () {
     if (subscription.status === "active") return yield* withSecret(seal, workspace.id, subscription, now)
     if (subscription.status !== "unfinished" || now >= begun.until) return yield* Refusals.tooLate
     // Look up the URL as the caller sent it, because normalization could hide the reason to refuse it.
-    const lookUp = yield* sender.lookUp(input.url)
-    if (lookUp === "unavailable") return yield* Refusals.nameServerDown
-    const finished = Endpoint.changed(subscription, { status: lookUp === "refused" ? "dropped" : "active" }, now)
+    const lookedUp = yield* sender.lookUp(input.url)
+    if (lookedUp === "unavailable") return yield* Refusals.nameServerDown
+    const finished = Endpoint.changed(subscription, { status: lookedUp === "refused" ? "dropped" : "active" }, now)
     const extraWrite =
-      lookUp === "refused"
+      lookedUp === "refused"
         ? TwoStepCalls.toStored(TwoStepCalls.released(beginning), now)
         : yield* reservePlace(storage, workspace.id, now)
     yield* commitAt({ storage, workspaces }, call.moment, {
       writes: [Endpoint.subscriptionToStored(finished), extraWrite]
     })
-    if (lookUp === "refused") return yield* ApiError.invalidInput([Refusals.wrongUrl])
+    if (lookedUp === "refused") return yield* ApiError.invalidInput([Refusals.wrongUrl])
     return yield* withSecret(seal, workspace.id, finished, now)
   })
 })
