@@ -178,7 +178,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "leaves nothing behind when its caller disconnects",
+    "is no longer among the waiting reads once its caller disconnects",
     Effect.gen(function* () {
       const { id } = yield* start()
       const readers = yield* Effect.forEach(Array.from({ length: 10 }), () => reading(id))
