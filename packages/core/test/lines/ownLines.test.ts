@@ -388,7 +388,7 @@ describe("a host's custom line", () => {
 describe("a line named like an Object.prototype member", () => {
   const line = defineLine({ ...boat, name: "constructor" })
   testInWorld(
-    "has only the carriers that offer it",
+    "is never offered to a carrier that does not declare the line",
     Effect.gen(function* () {
       const { id } = yield* startWith({ ...startOf(), line: line.name, application: boat.example }, live)
       yield* runDue
