@@ -237,7 +237,7 @@ describe("a host", () => {
     }
   })
 
-  testInWorld("waits for at most 2,000 answers concurrently, and starts further asks as others end", () => {
+  testInWorld("waits for at most 2,000 answers concurrently, and starts another ask when one ends", () => {
     const hangs = silent("hangs", { rate_per_minute: 10_000, max_concurrent: 10_000 })
     return {
       ...carriers(hangs),
