@@ -146,7 +146,7 @@ describe("a runner", () => {
     })
   )
 
-  testInWorld("claims for one workspace only in its turn, so that concurrent advances cost no more", () => {
+  testInWorld("makes no more claims for a workspace's concurrent advances than for sequential advances", () => {
     /** How often storage was asked for work. */
     const claims = { count: 0 }
     return {
