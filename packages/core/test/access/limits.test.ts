@@ -139,7 +139,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "names the daily limit if both the per-minute and the daily limit are reached",
+    "reports the daily limit if both the per-minute and the daily limit are reached",
     Effect.gen(function* () {
       const { refused } = yield* exhaust(Effect.suspend(() => start()))
       assert.strictEqual(refused.retry_after_seconds, 12 * 3_600)
