@@ -123,7 +123,7 @@ describe("an option of the wrong type", () => {
     })
   )
 
-  it.live.each([undefined, null, secret, 5])("is reported even if the options are not an object: %o", (options) =>
+  it.live.each([undefined, null, secret, 5])("is reported if the options argument is not an object: %o", (options) =>
     Effect.gen(function* () {
       const quotewire: ReturnType<typeof embed> = Reflect.apply(embed, null, [options])
       assert.match(yield* messageOf(quotewire.ready), /^embed needs an options object/)
