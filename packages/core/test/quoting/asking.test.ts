@@ -99,7 +99,7 @@ describe("an ask to a carrier", () => {
     }
   })
 
-  testInWorld("is not attempted again when less than the carrier's typical time is left", () => {
+  testInWorld("is not attempted again when less than the carrier's typical response time is left", () => {
     const late = prompt(
       "late",
       { kind: "unavailable", reason: "timeout", retry_after_ms: 86_000 },
