@@ -250,7 +250,7 @@ describe("rating factors", () => {
     )
   })
 
-  it("price the smallest applications", () => {
+  it("apply to a renters application that has only the required facts", () => {
     assert.strictEqual(assumed("renters", reference.renters).line, "renters")
   })
 })
