@@ -76,7 +76,7 @@ describe("a job whose handler crashes", () => {
 })
 
 describe("ordered jobs with the same due time", () => {
-  testInWorld("wait until the first job has been retried if its handler crashes", () => {
+  testInWorld("wait until the first job has been retried if the first job's handler crashes", () => {
     const { poison, poisoned } = makePoison()
     return {
       ...poisoned,
@@ -177,7 +177,7 @@ describe("a runner", () => {
   })
 
   testInWorld(
-    "takes over a dead runner's jobs when its lease has expired",
+    "takes over a dead runner's jobs when the dead runner's lease has expired",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto" })
       yield* pass(1_000)
