@@ -331,7 +331,7 @@ describe("the carrier contract", () => {
     }
   )
 
-  it("reports the facts that do not fit the carrier", async () => {
+  it("reports invalid example facts, a state that is not served, and missing connection values", async () => {
     const said = (facts: unknown, adapter = acme) =>
       CarrierContract.cases(adapter, { renters: facts }, options)[1]
         ?.run()
