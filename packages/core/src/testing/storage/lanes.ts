@@ -149,7 +149,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "does not make room in a lane twice when a job is finished after its lease has expired",
+    "makes room in a lane only once if a job's lease expires before the job is finished",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((dueAt) => inLane(dueAt, "narrow", 1)) }))
       const [late] = yield* claimed(storage, 100)
