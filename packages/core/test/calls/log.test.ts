@@ -78,7 +78,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "records a call's arrival, duration, caller and request; a read of a single entry omits the agent",
+    "records a call's arrival, duration, caller and request; only the list includes the agent",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const waiting = yield* Effect.forkChild(read(id, { transport: agentTransport }, { wait_seconds: 7 }))
