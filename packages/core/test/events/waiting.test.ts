@@ -107,7 +107,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "returns immediately if since_version is older, otherwise waits for a greater version",
+    "returns as soon as the request's version is greater than since_version",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({ line: "personal_auto" })
