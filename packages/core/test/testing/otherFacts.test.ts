@@ -40,7 +40,7 @@ const messageOf = ({ run }: CarrierContract.Case): Promise<string | null> =>
   )
 
 describe("the carrier contract with other facts", () => {
-  it("holds for prices that are right for all facts", async () => {
+  it("passes for an adapter whose prices are right for all facts", async () => {
     assert.isNull(await messageOf(caseOf(pricing((contentsUsd) => Money.rounded(contentsUsd / 170)))))
   })
 
