@@ -69,7 +69,7 @@ export const quoting = inPackage("core")({
       name: "Retry-After of a carrier is ignored",
       from: "const pauseMs = Math.max(backoffMs, reply.retry_after_ms ?? 0)",
       to: "const pauseMs = backoffMs",
-      found_by: test(asking, "is not attempted again when less than the carrier's typical time is left")
+      found_by: test(asking, "is not attempted again when less than the carrier's typical response time is left")
     },
     {
       name: "a hedge after the request has ended",

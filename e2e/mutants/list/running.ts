@@ -29,7 +29,7 @@ export const running = inPackage("core")({
       to: "if (isDone || job.ordered) return Effect.void",
       found_by: test(
         "packages/core/test/runner/runner.test.ts",
-        "wait until the first job has been retried if its handler crashes"
+        "wait until the first job has been retried if the first job's handler crashes"
       )
     }
   ],

@@ -156,7 +156,7 @@ const rules: ReadonlyArray<{
   readonly check: (revision: Revision, stage: Stage) => Promise<void>
 }> = [
   {
-    name: "accepts a start call with its own names",
+    name: "accepts a start call that uses the revision's own field names",
     check: async (revision, stage) => {
       const { wrong } = await stage.call("start_quote_request", startIn(revision, start), revision.date)
       expectTrue(
@@ -166,7 +166,7 @@ const rules: ReadonlyArray<{
     }
   },
   {
-    name: "refuses the names of newer revisions",
+    name: "refuses the field names of newer revisions",
     check: async (revision, stage) => {
       const nameOf = nameIn(revision)
       const renamed = Object.keys(start).filter((newerName) => nameOf(newerName) !== newerName)
@@ -181,7 +181,7 @@ const rules: ReadonlyArray<{
     }
   },
   {
-    name: "names a missing field as callers of that revision write it",
+    name: "reports a missing field by the revision's own field name",
     check: async (revision, stage) => {
       const { wrong } = await stage.call("start_quote_request", startIn(revision, withoutConsent), revision.date)
       const receiptName = nameIn(revision)("consent_receipt_id")
@@ -192,7 +192,7 @@ const rules: ReadonlyArray<{
     }
   },
   {
-    name: "refuses a field that no revision knows",
+    name: "refuses a field that exists in no revision",
     check: async (revision, stage) => {
       const unknown = { ...startIn(revision, start), no_such_field: true }
       const { wrong } = await stage.call("start_quote_request", unknown, revision.date)

@@ -319,9 +319,9 @@ describe("a read handle", () => {
   )
 })
 
-describe("another workspace", () => {
+describe("a workspace", () => {
   testInWorld(
-    "is invisible, even to callers who have its ids and cursors",
+    "is invisible to another workspace's callers, even if they know its ids and cursors",
     Effect.gen(function* () {
       const { sandbox, live } = yield* stranger
       const { id, quote } = yield* another
@@ -345,7 +345,7 @@ describe("another workspace", () => {
   )
 
   testInWorld(
-    "has its own clock, scenario and idempotency keys",
+    "shares no clock, scenario or idempotency key with another workspace",
     Effect.gen(function* () {
       const { sandbox } = yield* stranger
       const input = startOf()

@@ -103,7 +103,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "allows an organization five times as much as a key, and counts the calls of all its keys",
+    "limits an organization's calls with all keys together, in addition to each key's limit",
     Effect.gen(function* () {
       const passed: Array<number> = []
       for (const as of ["server", "platform", "widget"] as const) {
@@ -139,7 +139,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "names the daily limit if both the per-minute and the daily limit are reached",
+    "reports the daily limit if both the per-minute and the daily limit are reached",
     Effect.gen(function* () {
       const { refused } = yield* exhaust(Effect.suspend(() => start()))
       assert.strictEqual(refused.retry_after_seconds, 12 * 3_600)
@@ -175,7 +175,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "counts an operation's cost: a health read, a delivery read and a replay cost two each",
+    "counts a health read, a delivery read and a replay as two calls each",
     Effect.gen(function* () {
       const { call } = yield* World
       const unknown = { id: "sub_x", event_id: "evt_x" }
@@ -215,7 +215,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "limits refused keys to 60 a minute per address, and still admits known valid keys",
+    "limits calls with invalid keys to 60 a minute per address, but admits known valid keys",
     Effect.gen(function* () {
       yield* list()
       const wrong = exhaust(Effect.catchTag(list({}, { key: "wrong" }), "authentication_failed", () => Effect.void))

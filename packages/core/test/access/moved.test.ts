@@ -72,7 +72,7 @@ describe("sealed data that was copied elsewhere", () => {
   )
 
   const Request = Schema.Struct({ workspace_id: workspaceId, id })
-  it.effect.prop("does not work as another request's read handle", [Request, Request], ([from, to]) =>
+  it.effect.prop("is not accepted as another request's read handle", [Request, Request], ([from, to]) =>
     Effect.gen(function* () {
       const seal = yield* Seal
       const handle = (yield* ReadHandle.derive(seal, from, null)) ?? ""
@@ -87,7 +87,7 @@ describe("sealed data that was copied elsewhere", () => {
     kind: Schema.Literals(["a", "b"]),
     id: Schema.Literals(["a", "b"])
   })
-  it.effect.prop("does not match another call's fingerprint", [Record, Record], ([from, to]) =>
+  it.effect.prop("is not accepted as another call's fingerprint", [Record, Record], ([from, to]) =>
     Effect.gen(function* () {
       const seal = yield* Seal
       const fingerprint = yield* Fingerprint.of(seal, from, { a: 1 })

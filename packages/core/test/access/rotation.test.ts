@@ -234,7 +234,7 @@ describe("a seal key rotation", () => {
   )
 
   it.effect(
-    "keeps signing webhooks with the existing secrets; a host without their seal key sends nothing unsigned",
+    "keeps signing webhooks with existing secrets; a host without the secrets' seal key sends no unsigned webhook",
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(beginning)

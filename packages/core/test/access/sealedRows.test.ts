@@ -99,7 +99,7 @@ describe("resealing with the newest key", () => {
   )
 
   testInWorld(
-    "misses nothing while starts, answers, erasures and another resealing run concurrently",
+    "reseals everything even if starts, answers, erasures and another resealing run concurrently",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       yield* furnish
@@ -146,7 +146,7 @@ describe("resealing", () => {
   )
 
   testInWorld(
-    "names the data that it cannot open, leaves that data unchanged, and keeps its key in use",
+    "reports and preserves data that it cannot open, and keeps the data's key in use",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       const { id } = yield* start()
@@ -180,7 +180,7 @@ describe("resealing", () => {
   )
 
   testInWorld(
-    "does not release a key that a host has begun to seal with in the meantime",
+    "keeps a key in use if a host begins to seal with that key meanwhile",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       yield* start()

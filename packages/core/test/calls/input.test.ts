@@ -150,7 +150,7 @@ describe("input validation", () => {
     }
   })
 
-  it("adds no count if exactly a hundred fields are wrong", () => {
+  it("lists all errors, without a count, if exactly a hundred fields are wrong", () => {
     const errors = errorsOf({ name: "n", words: Array.from({ length: 100 }, () => "W") })
     assert.lengthOf(errors, 100)
     assert.strictEqual(errors.at(-1)?.path, "words.99")

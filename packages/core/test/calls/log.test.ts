@@ -78,7 +78,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "records a call's arrival, duration, caller and request; a read of a single entry omits the agent",
+    "records a call's arrival, duration, caller and request; only the list includes the agent",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const waiting = yield* Effect.forkChild(read(id, { transport: agentTransport }, { wait_seconds: 7 }))
@@ -109,7 +109,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "names the quote request that a call created or whose quote it read, and omits malformed ids",
+    "records which quote request and quote a call created, read or cancelled, and omits malformed ids",
     Effect.gen(function* () {
       const { id } = yield* start()
       yield* advance(60)
@@ -289,7 +289,7 @@ describe("the list of logged requests", () => {
   )
 
   testInWorld(
-    "returns every call on exactly one page, even though its own reads are logged",
+    "returns every call on exactly one page, although reading the list is also logged",
     Effect.gen(function* () {
       for (let i = 0; i < 25; i++) yield* list()
       yield* pass(second)
@@ -327,7 +327,7 @@ describe("the list of logged requests", () => {
   )
 
   testInWorld(
-    "shows an organization the calls of all its keys in one environment, and no others",
+    "shows an organization the calls of all its keys, but only in the caller's environment",
     Effect.gen(function* () {
       const { sandbox } = yield* stranger
       yield* refusal(list({}, { as: "widget" }))

@@ -72,7 +72,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "accepts no message once it has expired or its waiter is gone",
+    "refuses messages once the mailbox has expired or the waiter has disconnected",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const late = yield* mailbox("late")

@@ -62,7 +62,7 @@ const broken = Effect.fail(ApiError.make("invalid_json"))
 
 describe("a workspace's pinned revision", () => {
   testInWorld(
-    "is set to the current revision by the first request without the header, and then stays",
+    "is set by the first request without a revision header, and kept for later requests",
     Effect.gen(function* () {
       assert.strictEqual(yield* ask(), `ok ${older}`)
       assert.strictEqual(yield* stored(), older)
@@ -152,7 +152,7 @@ describe("a workspace's pinned revision", () => {
   )
 
   testInWorld(
-    "is taken from the sandbox in live",
+    "is copied from the sandbox by the first live request",
     Effect.gen(function* () {
       yield* ask()
       assert.strictEqual(yield* next(ask({ environment: "live" })), `ok ${older}`)
@@ -217,7 +217,7 @@ describe("the first webhook event", () => {
   const named = { revision: older }
 
   testInWorld(
-    "pins the workspace's revision if no request has, and so does the first test event",
+    "pins the workspace's revision if no request has pinned one; a test event does so, too",
     Effect.gen(function* () {
       yield* create({ event_types: ["quote_request.queued"] }, named)
       yield* start({}, named)

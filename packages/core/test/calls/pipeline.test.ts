@@ -151,7 +151,7 @@ describe("a call", () => {
     }
   )
 
-  testInWorld("runs only once; retries are told that it is still running, however long it takes", () => {
+  testInWorld("runs only once: while the call is running, retries are refused with `wait`", () => {
     let slow = false
     let selections = 0
     return {

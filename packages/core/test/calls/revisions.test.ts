@@ -85,7 +85,7 @@ describe("a call in an older revision", () => {
   )
 
   testInWorld(
-    "rejects fields of the newer revision, and names wrong fields as its own revision does",
+    "rejects the newer revision's fields, and reports wrong fields by the older revision's names",
     Effect.gen(function* () {
       const refused = (revision: AskedRevision, body: object) =>
         Effect.map(Effect.flip(start(revision, body)), (error) =>
@@ -100,7 +100,7 @@ describe("a call in an older revision", () => {
   )
 
   testInWorld(
-    "returns capabilities that name its revision",
+    "returns capabilities that state the older revision's date",
     Effect.gen(function* () {
       const read = (revision: AskedRevision) => ask(operations.getCapabilities, revision, { body: { line: "pet" } })
       assert.strictEqual((yield* read(inOlder)).body.capabilities.revision, older)
@@ -126,7 +126,7 @@ describe("a repeated call", () => {
 
   const subscribing = { body: { url, event_types: ["quote.created"] }, idempotency_key: "once" }
   testWebhooks(
-    "returns the first response for the same Idempotency-Key, in the retry's revision and without the secret",
+    "returns the first response for the same Idempotency-Key, in the retry's revision, without the signing secret",
     () =>
       Effect.gen(function* () {
         const create = (revision: AskedRevision) => ask(Webhooks.createEventSubscription, revision, subscribing)
@@ -187,7 +187,7 @@ describe("webhook bodies", () => {
   })
 
   testWebhooks(
-    "use the pinned revision, whatever revision calls name, even for tests and replays",
+    "use the pinned revision, even if a subscribe, test or replay call names another revision",
     ({ sent }) =>
       Effect.gen(function* () {
         yield* pinned

@@ -24,7 +24,7 @@ const withTerms = (terms: object): CarrierAdapter =>
 const pathsOf = (adapter: CarrierAdapter) => AdapterRules.check(adapter).map(({ path }) => path)
 
 describe("the rules for adapters", () => {
-  it("accept a defined carrier, and ids from other registries", () => {
+  it("accept a carrier made by defineCarrier, and ids from registries other than the NAIC", () => {
     assert.deepStrictEqual(AdapterRules.check(acme), [])
     const mga = withOther({ carrier: { ...acme.carrier, id: "mga:acme-general" } })
     assert.deepStrictEqual(AdapterRules.check(mga), [])
@@ -136,7 +136,7 @@ describe("an invalid carrier definition", () => {
       ask
     })
 
-  it("is rejected even without types, as in JavaScript", () => {
+  it("is rejected at run time, even if JavaScript code bypasses the types", () => {
     for (const [text, paths] of [
       ["{}", ["id", "name", "lines", "ask"]],
       [

@@ -255,7 +255,7 @@ describe("an unsuccessful status", () => {
     )
   }
 
-  it.effect("counts as an answer if the adapter accepts it", () =>
+  it.effect("is returned as an answer if the adapter accepts that status", () =>
     withClient(
       () => json({ errors: ["no such quote"] }, 404),
       (http) =>

@@ -86,7 +86,7 @@ describe("a token", () => {
     )
   )
 
-  it.effect("still arrives if the call that requested it is abandoned", () =>
+  it.effect("still reaches waiting calls if the call that requested the token is interrupted", () =>
     Effect.gen(function* () {
       const token = yield* Deferred.make<Response>()
       yield* withClient(
@@ -196,7 +196,7 @@ describe("a token that the carrier rejects", () => {
     })
   )
 
-  it.effect("is not renewed a second time", () =>
+  it.effect("is renewed once: if the carrier also rejects the new token, the call fails", () =>
     withClient(
       (got) => (isToken(got) ? json({ access_token: "t" }) : status(401)),
       (http, requests) =>

@@ -34,7 +34,7 @@ describe("a body nested 60,000 levels deep", () => {
     ["objects", objects]
   ] as const) {
     testRecorded(
-      `is omitted from the exchange's record, but the answer still counts (${what})`,
+      `is omitted from the exchange's record, but the answer is used (${what})`,
       Effect.gen(function* () {
         const id = yield* ask()
         assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])

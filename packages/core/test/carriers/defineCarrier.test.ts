@@ -162,7 +162,7 @@ describe("the results of a defined carrier's functions", () => {
   }
   for (const [form, adapter] of Object.entries(forms)) {
     testInWorld(
-      `may be ${form}`,
+      `may be returned as ${form}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -242,7 +242,7 @@ describe("an error in a defined carrier", () => {
     onlyCarrier(crashing)
   )
 
-  testInWorld("aborts the signal if it is a timeout", () => {
+  testInWorld("aborts the adapter's signal if the error is a timeout", () => {
     const signals: Array<AbortSignal> = []
     const slow = defineCarrier({
       ...simple,

@@ -30,7 +30,7 @@ const accepting = (character: Character) => {
 
 describe("a carrier's limits", () => {
   testInWorld(
-    "end an ask as rate_limited once too little time is left, even if no host has tried it yet",
+    "end an ask as rate_limited once too little time is left, even before its first attempt",
     Effect.gen(function* () {
       const started = yield* Effect.forEach(["first", "second"], () => start({}, live))
       yield* runDue

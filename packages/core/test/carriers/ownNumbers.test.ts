@@ -228,7 +228,7 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld("creates few records if its reference is unknown, and none remain after an hour", () => {
+  testInWorld("creates a bounded number of records if the reference is unknown, all erased after an hour", () => {
     const scripted = callingBack("calls")
     return {
       ...carriers(scripted),

@@ -142,7 +142,7 @@ describe("hosts that share one storage backend", () => {
     }
   })
 
-  testInWorld("take over a dead host's slots after a while", () => {
+  testInWorld("take over a dead host's concurrent-call slots", () => {
     const character: Character = { max_concurrent: 1 }
     const hangs = silent("narrow", character)
     const answers = prompt("narrow", offers(), character)

@@ -140,7 +140,7 @@ describe("isApiError", () => {
 })
 
 describe("a configuration", () => {
-  it("has its lines in its type", () => {
+  it("includes its insurance lines' names in its type", () => {
     expectTypeOf((line: typeof bicycle) => defineConfig({ lines: [line] }).lines?.[0]?.name).returns.toEqualTypeOf<
       "bicycle" | undefined
     >()
@@ -148,7 +148,7 @@ describe("a configuration", () => {
 })
 
 describe("the compiler", () => {
-  it("rejects exactly the lines that must not compile", async () => {
+  it("rejects exactly the code lines that are marked as errors", async () => {
     const folder = "packages/core/test/client/refused"
     const printed = await new Promise<string>((resolve) => {
       execFile("node_modules/.bin/tsc", ["-p", folder, "--pretty", "false"], { cwd: root }, (_failed, stdout, stderr) =>

@@ -17,7 +17,7 @@ import {
 
 describe("a consumer", () => {
   test(
-    "gets the events that occur after it is ready, in order, but no earlier events",
+    "receives the events that occur after it is ready, in order, but no earlier events",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -51,7 +51,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "gets every stored event if it starts at the oldest, and continues where it stopped after a restart",
+    "receives every stored event if it starts at the oldest, and continues where it stopped after a restart",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -69,7 +69,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "gets every event of a workspace created later, even if it was not running at that time",
+    "receives every event of a workspace created later, even while the consumer was stopped",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const one = yield* host("one", handled)
@@ -135,7 +135,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "gets the event as it is in the feed, with its organization and environment",
+    "receives each event as it is in the feed, with the event's organization and environment",
     Effect.gen(function* () {
       const given: Array<unknown> = []
       yield* organization(1)

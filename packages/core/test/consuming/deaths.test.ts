@@ -107,7 +107,7 @@ describe("an event whose handler kills the process", () => {
   }
 
   test(
-    "is parked again if it kills the process on a retry, and costs other events no attempt",
+    "is parked again if a retry kills the process; no other event loses an attempt",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const beside: Array<number> = []

@@ -168,7 +168,7 @@ describe("an event that fails", () => {
 
 describe("a handler that hangs", () => {
   test(
-    "is aborted when its time is up, and the event counts as failed",
+    "is aborted when its time is up, and the attempt is recorded as failed",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)

@@ -91,7 +91,7 @@ describe("two processes that consume under one name", () => {
   )
 
   test(
-    "delay no event after one process has stopped",
+    "continue without delay in one process after the other process has stopped",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)

@@ -61,7 +61,7 @@ describe("an error in the program's own handler", () => {
   )
 
   test(
-    "is logged without its message if the program so chooses",
+    "is logged without the error's message if log_messages is false",
     Effect.gen(function* () {
       const text = yield* failed({ log_messages: false })
       assert.include(text, "Refused")

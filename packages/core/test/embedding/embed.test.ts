@@ -352,7 +352,7 @@ describe("closing an embedded service", () => {
     })
   )
 
-  it.live("interrupts calls that do not end within the grace period, and reports this", () =>
+  it.live("interrupts calls that do not end within the grace period, and reports the interruption", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const webhooks = Layer.effect(

@@ -57,7 +57,7 @@ describe("seal keys", () => {
     })
   )
 
-  it.live("cannot open earlier data if they are random, and the error says that none were given", () =>
+  it.live("cannot open earlier data if they are random; the error says to set seal_keys", () =>
     Effect.gen(function* () {
       const storage = yield* kept
       const first = yield* embedded({ storage, seal_keys: [generateSealKey()] })
@@ -123,7 +123,7 @@ describe("an option of the wrong type", () => {
     })
   )
 
-  it.live.each([undefined, null, secret, 5])("is reported even if the options are not an object: %o", (options) =>
+  it.live.each([undefined, null, secret, 5])("is reported if the options argument is not an object: %o", (options) =>
     Effect.gen(function* () {
       const quotewire: ReturnType<typeof embed> = Reflect.apply(embed, null, [options])
       assert.match(yield* messageOf(quotewire.ready), /^embed needs an options object/)
@@ -177,7 +177,7 @@ describe("a program's logger", () => {
     })
   )
 
-  it.live("does no harm if it throws, and the entries it fails to log are printed", () =>
+  it.live("may throw: the service continues, and prints the entries that the logger failed to log", () =>
     Effect.gen(function* () {
       const printed = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => printed.mockRestore()))
@@ -199,7 +199,7 @@ describe("a program's logger", () => {
     })
   )
 
-  it.live("may be async: entries it rejects are printed, and no rejection is unhandled", () =>
+  it.live("may be async: if its promise rejects, the entry is printed, and the rejection is handled", () =>
     Effect.gen(function* () {
       const printed = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => printed.mockRestore()))

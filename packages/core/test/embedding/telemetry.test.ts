@@ -65,7 +65,7 @@ const afterCalls = Effect.gen(function* () {
 })
 
 describe("a program's telemetry", () => {
-  it.live("gets a span for each call, inside the program's own span, and one for each carrier exchange", () =>
+  it.live("receives a span for each call, inside the program's own span, and for each carrier exchange", () =>
     Effect.gen(function* () {
       const { finished, parent } = yield* afterCalls
       const byName = (name: string) => finished().find((span) => span.name === name) ?? assert.fail(`No span ${name}`)
@@ -82,7 +82,7 @@ describe("a program's telemetry", () => {
     })
   )
 
-  it.live("gets no facts and no keys", () =>
+  it.live("receives neither facts nor keys", () =>
     Effect.gen(function* () {
       const { collected, finished, key } = yield* afterCalls
       const told = JSON.stringify([
@@ -94,7 +94,7 @@ describe("a program's telemetry", () => {
     })
   )
 
-  it.live("gets the metrics at each collection, including new ones", () =>
+  it.live("receives all metrics at each collection", () =>
     Effect.gen(function* () {
       const { collected } = yield* afterCalls
       yield* collected
@@ -103,7 +103,7 @@ describe("a program's telemetry", () => {
     })
   )
 
-  it.live("gets no metrics once the service is closed", () =>
+  it.live("receives no metrics once the service is closed", () =>
     Effect.gen(function* () {
       const callbacks = new Set<unknown>()
       const instrument = {

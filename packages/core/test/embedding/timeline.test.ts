@@ -35,7 +35,7 @@ const declinedRequest = (options: Partial<EmbedOptions> = {}) =>
   })
 
 describe("an embedded service's timeline", () => {
-  it.live("has the exchanges that the recording options select, while the hook gets every exchange", () =>
+  it.live("contains only exchanges selected by the recording options, but the hook receives every exchange", () =>
     Effect.gen(function* () {
       const seen: Array<CarrierExchange> = []
       const on_carrier_exchange = (exchange: CarrierExchange) => void seen.push(exchange)

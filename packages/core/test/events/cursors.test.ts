@@ -216,7 +216,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "names each resource and its version, and nothing else",
+    "refers to each resource by type, id and version, without facts or prices",
     Effect.gen(function* () {
       const { id } = yield* start()
       const [event] = yield* feed()

@@ -107,7 +107,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "returns immediately if since_version is older, otherwise waits for a greater version",
+    "returns as soon as the request's version is greater than since_version",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({ line: "personal_auto" })
@@ -178,7 +178,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "leaves nothing behind when its caller disconnects",
+    "is no longer among the waiting reads once its caller disconnects",
     Effect.gen(function* () {
       const { id } = yield* start()
       const readers = yield* Effect.forEach(Array.from({ length: 10 }), () => reading(id))

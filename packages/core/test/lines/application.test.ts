@@ -262,7 +262,7 @@ describe("the lists of facts", () => {
     ])
   })
 
-  it("include what a carrier needs but the caller did not send", () => {
+  it("include the facts that a carrier needs but the caller did not send", () => {
     const applicant = { email: "ann@example.com" }
     const application = accepted("personal_auto", {
       ...auto,
@@ -284,7 +284,7 @@ describe("the lists of facts", () => {
     ])
   })
 
-  it("include each line's state", () => {
+  it("include the state in every line's completed application", () => {
     const places = [accepted("personal_auto", auto), accepted("renters", renters), accepted("pet", pets)]
     assert.deepStrictEqual(
       places.map((place) => completed(place).state),

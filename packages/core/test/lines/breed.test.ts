@@ -40,7 +40,7 @@ describe("Breed", () => {
     }
   })
 
-  it("maps every listed name and alias to its own group", () => {
+  it("maps every listed breed name and alias to that breed's group", () => {
     for (const species of ["dog", "cat"] as const) {
       for (const [group, names] of groupsOf(species)) {
         for (const [name, aliases] of Object.entries<ReadonlyArray<string>>(names)) {
@@ -50,14 +50,14 @@ describe("Breed", () => {
     }
   })
 
-  it("knows at least 150 dog breeds and 50 cat breeds", () => {
+  it("lists at least 150 dog breeds and 50 cat breeds", () => {
     const count = (species: Breed.Species) =>
       groupsOf(species).reduce((sum, [, names]) => sum + Object.keys(names).length, 0)
     assert.isAtLeast(count("dog"), 150)
     assert.isAtLeast(count("cat"), 50)
   })
 
-  it("needs a size only for mixed or unknown dogs", () => {
+  it("requires a size only for dogs of mixed or unknown breed", () => {
     assert.isTrue(Breed.needsSize("dog", "mixed"))
     assert.isTrue(Breed.needsSize("dog", "Mutt"))
     assert.isTrue(Breed.needsSize("dog", "unknown"))
@@ -79,7 +79,7 @@ describe("Breed", () => {
     for (const name of near) assert.isNotNull(Breed.groupOf(species, name), name)
   })
 
-  it("suggests mixed and unknown if no breed is similar", () => {
+  it("suggests `mixed` and `unknown` if no breed name is similar", () => {
     assert.deepStrictEqual(Breed.nearMatches("cat", "0"), ["mixed", "unknown"])
     assert.isNull(Breed.groupOf("dog", "--"))
     assert.isNull(Breed.groupOf("dog", "Persian"))

@@ -57,12 +57,12 @@ describe("a policy's drivers", () => {
     ])
   })
 
-  it.each(["2012-11-20", "1915-11-21"])("are accepted if one was born on %s", (date_of_birth) => {
+  it.each(["2012-11-20", "1915-11-21"])("are accepted if a driver was born on %s", (date_of_birth) => {
     accepted("personal_auto", withDriver({ date_of_birth }))
   })
 
   it.each(["2012-11-21", "1915-11-20", "2026-11-21", "1991-02-29", "1991-13-01", "04/12/1991"])(
-    "are rejected if one was born on %s",
+    "are rejected if a driver was born on %s",
     (date_of_birth) => {
       assert.deepStrictEqual(invalidPaths("personal_auto", withDriver({ date_of_birth })), [`${path}.date_of_birth`])
     }

@@ -121,7 +121,7 @@ describe("a custom line", () => {
     assert.include(JSON.stringify(disclosed(bicycle, assumed, ["bicycles.*.frame_number"])), "F-1")
   })
 
-  it("lists the facts that a price needs, and serves a schema of its facts", () => {
+  it("lists the facts that a price requires, and serves a schema of the line's facts", () => {
     assert.deepStrictEqual(
       bicycle.required_facts.map(({ path }) => path),
       ["home.state", "home.zip", "bicycles.0.brand", "bicycles.0.price_usd", "bicycles.0.electric"]

@@ -210,7 +210,7 @@ describe("a configuration's lines", () => {
     assert.deepStrictEqual(faultsOf({ lines: given }), says)
   })
 
-  it("are used to check its carriers", () => {
+  it("determine which lines and facts the configuration's carriers may declare", () => {
     const acme = prompt("naic:12345").adapter
     const [terms] = Object.values(acme.lines)
     if (terms === undefined) return assert.fail("has no line")
@@ -249,7 +249,7 @@ describe("rate plans for a custom line", () => {
 describe("an embedded service", () => {
   const storage = MemoryStorage.layer
 
-  it.live("offers its own lines, even if its carriers are a layer", () =>
+  it.live("offers its own lines, even if its carriers are passed as a layer", () =>
     Effect.promise(async () => {
       const carriers = Layer.succeed(CarrierAdapters, config.carriers ?? [])
       const quotewire = embed({ storage, carriers, lines: [bicycle] })
@@ -388,7 +388,7 @@ describe("a host's custom line", () => {
 describe("a line named like an Object.prototype member", () => {
   const line = defineLine({ ...boat, name: "constructor" })
   testInWorld(
-    "has only the carriers that offer it",
+    "is never offered to a carrier that does not declare the line",
     Effect.gen(function* () {
       const { id } = yield* startWith({ ...startOf(), line: line.name, application: boat.example }, live)
       yield* runDue

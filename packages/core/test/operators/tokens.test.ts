@@ -55,7 +55,7 @@ describe("an operator's token", () => {
   )
 
   testInWorld(
-    "cannot be created with invalid options, each of which is named",
+    "cannot be created with invalid options; the error names each invalid option",
     Effect.gen(function* () {
       const wrong = yield* refusal(tokenOf({ name: " ", scopes: [], expires_in_days: 1.5 }))
       assert.deepStrictEqual(

@@ -99,7 +99,7 @@ describe("an ask to a carrier", () => {
     }
   })
 
-  testInWorld("is not attempted again when less than the carrier's typical time is left", () => {
+  testInWorld("is not attempted again when less than the carrier's typical response time is left", () => {
     const late = prompt(
       "late",
       { kind: "unavailable", reason: "timeout", retry_after_ms: 86_000 },
@@ -237,7 +237,7 @@ describe("a host", () => {
     }
   })
 
-  testInWorld("waits for at most 2,000 answers concurrently, and starts further asks as others end", () => {
+  testInWorld("waits for at most 2,000 answers concurrently, and starts another ask when one ends", () => {
     const hangs = silent("hangs", { rate_per_minute: 10_000, max_concurrent: 10_000 })
     return {
       ...carriers(hangs),

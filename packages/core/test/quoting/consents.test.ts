@@ -58,12 +58,12 @@ const consents: ReadonlyArray<Consent> = [
     paths: ["consent_receipt_id", "credit_disclosure_receipt_id", "contact_consent.receipt_id"]
   },
   {
-    says: "includes a credit disclosure receipt only for cars",
+    says: "may include a credit disclosure receipt only for car insurance",
     send: { credit_disclosure_receipt_id: "receipt-0002" },
     paths: ["credit_disclosure_receipt_id"]
   },
   {
-    says: "is rejected with the name of a channel that lacks consent",
+    says: "is rejected if a contact channel lacks consent, and the error names the channel",
     send: {
       contact_consent: { receipt_id: "receipt-0003", channels: ["email"] },
       contact_channels: { email: true, sms: true, phone: false }
@@ -71,27 +71,27 @@ const consents: ReadonlyArray<Consent> = [
     paths: ["contact_channels.sms"]
   },
   {
-    says: "is required if channels are given",
+    says: "is required if contact channels are given",
     send: { contact_channels: { email: false } },
     paths: ["contact_channels"]
   },
   {
-    says: "allows one of three values for a channel",
+    says: "allows only the three known contact channels",
     send: { contact_consent: { receipt_id: "receipt-0003", channels: ["fax"] } },
     paths: ["contact_consent.channels.0"]
   },
   {
-    says: "requires a list of channels",
+    says: "requires a list of contact channels",
     send: { contact_consent: { receipt_id: "receipt-0003", channels: "sms" } },
     paths: ["contact_consent.channels"]
   },
   {
-    says: "requires each channel to be true or false",
+    says: "requires each contact channel to be true or false",
     send: { contact_consent: { receipt_id: "receipt-0003", channels: ["sms"] }, contact_channels: { sms: "true" } },
     paths: ["contact_channels.sms"]
   },
   {
-    says: "cannot be a quote disclosure if the caller has a key",
+    says: "cannot be given by accepting the quote disclosure if the caller has a key",
     send: { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true },
     paths: ["quote_disclosure_version", "quote_disclosure_accepted"]
   }
@@ -136,7 +136,7 @@ describe("consent in a start call", () => {
   )
 
   testInWorld(
-    "can be the person's agreement if the caller has no key, and the service issues the receipt",
+    "can be given by the person in a keyless call; the service issues the receipt",
     keyless(
       Effect.gen(function* () {
         const input = agreed()
@@ -223,7 +223,7 @@ describe("consent in a start call", () => {
       ["quote_disclosure_version"]
     ],
     ["the version is required", { quote_disclosure_version: undefined }, ["quote_disclosure_version"]],
-    ["a UUID is the request_key", { request_key: "key-1" }, ["request_key"]],
+    ["the request_key must be a UUID", { request_key: "key-1" }, ["request_key"]],
     [
       "receipts are not accepted",
       { consent_receipt_id: "receipt-0001", contact_consent: { receipt_id: "receipt-0002", channels: [] } },
@@ -238,7 +238,7 @@ describe("consent in a start call", () => {
           const error = yield* refusal(startWith(JSON.parse(JSON.stringify(agreed(changes))), noKey))
           assert.strictEqual(error._tag, "invalid_input")
           assert.sameMembers([...pathsOf(error)], [...paths])
-          if (says !== "a UUID is the request_key") asksThePerson(error)
+          if (says !== "the request_key must be a UUID") asksThePerson(error)
           else assert.strictEqual(error.retry_action, "correct_input")
         })
       )

@@ -339,7 +339,7 @@ describe("erasing by consent receipt", () => {
   )
 
   testInWorld(
-    "finds requests without a key by the receipt that the service recorded",
+    "finds requests that were started without a key by the receipt that the service issued",
     keyless(
       Effect.gen(function* () {
         const { id, quote_consent } = yield* startWith(agreed(), noKey)

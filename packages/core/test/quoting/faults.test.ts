@@ -260,7 +260,7 @@ describe("a failure in a host's own code", () => {
   const place = /EvalError: message omitted\n +at .*faults\.test\.ts:\d+:\d+/
 
   testInWorld(
-    "is logged for an OnFinishedCall hook, and the call is still answered",
+    "is logged if an OnFinishedCall hook fails, and the call is still answered",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.provideService(list(), OnFinishedCall, throwing))
       const line = single(lines, "OnFinishedCall failed")
@@ -278,7 +278,7 @@ describe("a failure in a host's own code", () => {
   }
   const served: Served = [{ date: "2026-09-26", differences: [] }, older]
   testInWorld(
-    "is logged for a revision, without the input",
+    "is logged without the call's input if a revision throws",
     Effect.gen(function* () {
       const lines = yield* logOf(refusal(start({}, { revision: older.date })))
       const line = single(lines, "A call failed")
@@ -288,7 +288,7 @@ describe("a failure in a host's own code", () => {
     { served }
   )
 
-  testInWorld("is logged for a TextCrypto, without the text", () => {
+  testInWorld("is logged without the text if a TextCrypto fails", () => {
     const failing = { encrypt: false }
     const cryptography = Layer.effect(
       TextCrypto,
@@ -316,7 +316,7 @@ describe("a failure in a host's own code", () => {
 
   const sender = Layer.succeed(WebhookSender, { send: throwing, lookUp: () => Effect.succeed("public") })
   testInWorld(
-    "is logged for a webhook sender, with the job",
+    "is logged with the job if a webhook sender fails",
     Effect.gen(function* () {
       yield* create({ url: "https://a.example/hooks?token=secret" })
       yield* start()
@@ -329,7 +329,7 @@ describe("a failure in a host's own code", () => {
     { webhooks: sender }
   )
 
-  testInWorld("is logged for a storage backend, with the job and the cause", () => {
+  testInWorld("is logged with the job and the cause if a storage backend fails", () => {
     const broken = { get: false }
     return {
       ...carriers(prompt("well")),

@@ -126,7 +126,7 @@ describe("a hedge", () => {
   })
 
   testRecorded(
-    "is recorded with the first call's answer if it throws",
+    "is recorded with the first call's answer if the hedge throws",
     Effect.gen(function* () {
       yield* work
       yield* start({}, live)
@@ -139,7 +139,7 @@ describe("a hedge", () => {
   )
 
   testRecorded(
-    "leaves the first call's reason in the record if it throws and the first call fails",
+    "leaves the first call's failure reason in the record if both calls fail",
     Effect.gen(function* () {
       yield* work
       yield* start({}, live)

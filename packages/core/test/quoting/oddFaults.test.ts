@@ -24,7 +24,7 @@ const odd: ReadonlyArray<readonly [string, (ask: CarrierAsk) => Error]> = [
 describe("an adapter that fails unusually", () => {
   for (const [what, error] of odd) {
     testInWorld(
-      `gets one log entry without facts if its error ${what}`,
+      `causes one log entry without facts if its error ${what}`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         assert.include(single(lines, "A carrier's adapter failed").cause, "Error")

@@ -250,7 +250,7 @@ describe("a carrier's questions", () => {
 })
 
 describe("several offers", () => {
-  testInWorld("each become a quote, in one step of the request, if they are from one carrier", () => {
+  testInWorld("each become a quote in the same request version if one carrier makes them", () => {
     const three = prompt(
       "three",
       offers(...[3, 1, 2].map((n) => offer({ offer_ref: `offer-${n}`, product: `Tier ${n}` })))

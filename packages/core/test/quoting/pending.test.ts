@@ -244,10 +244,10 @@ describe("an unfinished ask", () => {
   }
 
   for (const [what, hurdle] of [
-    ["could not load its request", Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))],
-    ["was released before it was sent", Effect.never]
+    ["could not load the facts", Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))],
+    ["stopped before sending the ask", Effect.never]
   ] as const) {
-    testInWorld(`is sent later if it ${what}`, () => {
+    testInWorld(`is sent later if the host ${what}`, () => {
       const scripted = prompt("careful", offers(), { idempotent: false })
 
       let reads = 0

@@ -111,7 +111,7 @@ describe("a quote request", () => {
     assert.deepStrictEqual(endOf([question], true, 2), row)
   })
 
-  it("completes with the action not taken if nobody answers the question for a day", () => {
+  it("completes with an action_not_taken reason if nobody answers the question for a day", () => {
     for (const [others, reason] of [
       [[], "no_offers_action_not_taken"],
       [[declined], "no_offers_action_not_taken"],

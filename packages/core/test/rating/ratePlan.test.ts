@@ -190,7 +190,7 @@ const tables: ReadonlyArray<Row> = [
     'The variable is only about collision: set covers to ["collision"].'
   ],
   [
-    "a limit that the state's law requires",
+    "a table without a limit that the state's law requires",
     withAuto("property_damage_limit", { values: { "50000": 1 } }),
     "factors.9.values.100000",
     "Is missing."
@@ -263,7 +263,7 @@ const rules: ReadonlyArray<Row> = [
 
 const worked: ReadonlyArray<Row> = [
   [
-    "an example that is off by a cent, with the steps",
+    "an example's price that is off by a cent, and lists the steps",
     withExample({ premium_cents: 14_769 }),
     "examples.0.premium_cents",
     "The plan gives 14768, by these steps: dwelling-1.policy.base 14200, dwelling-1.policy.contents 14200, " +
@@ -271,7 +271,7 @@ const worked: ReadonlyArray<Row> = [
       "dwelling-1.total 14768, sum 14768, term 14768, minimum 14768, fees 14768."
   ],
   [
-    "the first step that differs",
+    "the first wrong step in an example",
     {
       ...example,
       examples: [
@@ -285,19 +285,19 @@ const worked: ReadonlyArray<Row> = [
     "The plan gives 24771."
   ],
   [
-    "a step that does not exist",
+    "a step in an example that does not exist in the plan",
     withExample({ steps: { "dwelling-2.total": 1 } }),
     "examples.0.steps.dwelling-2.total",
     "There is no such step."
   ],
   [
-    "a decline instead of a price",
+    "an example with a price that the plan declines",
     withExample({ application: { dwelling: { ...smallest?.application.dwelling, type: "mobile_home" } } }),
     "examples.0",
     "The plan declines this example: property_not_eligible."
   ],
   [
-    "a price instead of a decline",
+    "an example with a decline that the plan prices",
     {
       ...example,
       examples: [smallest, { ...smallest, premium_cents: undefined, declined: "prior_claims" }]
@@ -306,13 +306,13 @@ const worked: ReadonlyArray<Row> = [
     "The plan gives a premium of 14768."
   ],
   [
-    "facts that no caller could send",
+    "an example with facts that no caller could send",
     withExample({ application: { dwelling: { address: { state: "NY", zip: "78701" }, type: "tent" } } }),
     "examples.0.application.dwelling.type",
     "Must be one of apartment, condo, townhouse, duplex, single_family, mobile_home, other."
   ],
   [
-    "no price at all",
+    "examples without any price",
     { ...example, examples: example.examples.slice(2) },
     "examples",
     "Must have an example with a premium_cents."

@@ -46,14 +46,14 @@ describe("a carrier made from a rate plan", () => {
   })
 
   const declines: ReadonlyArray<readonly [string, object, string]> = [
-    ["an application by a rule", { household: { claims_last_5_years: 3 } }, "prior_claims"],
+    ["an application to which an underwriting rule applies", { household: { claims_last_5_years: 3 } }, "prior_claims"],
     [
       "an application from a state that it does not serve",
       { dwelling: { ...inTexas, address: { state: "CA", zip: "94110" } } },
       "state_not_served"
     ],
     ["a policy that starts too early", { effective_date: today }, "start_date_out_of_range"],
-    ["an unavailable choice", { coverage: { deductible_usd: 250 } }, "risk_outside_guidelines"]
+    ["a deductible that the plan does not offer", { coverage: { deductible_usd: 250 } }, "risk_outside_guidelines"]
   ]
   it.each(declines)("declines %s", (_, changes, reason) => {
     assert.deepStrictEqual<unknown>(ask(carrier, changes), { kind: "declined", reason })

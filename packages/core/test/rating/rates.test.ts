@@ -213,7 +213,7 @@ describe("car policy coverages", () => {
     assert.strictEqual(item({ coverage: limits }, code)?.limit?.amount_minor, 6_000_000)
   })
 
-  it("assume a standard car if only the VIN is known, and report this", () => {
+  it("assume a standard car if only the VIN is known, and report this assumption", () => {
     const { assumptions } = rated({ vehicles: [{ vin: "1HGCM82633A004352" }] })
     assert.deepStrictEqual(
       assumptions.map((assumption) => assumption.path),
@@ -250,7 +250,7 @@ describe("rating factors", () => {
     )
   })
 
-  it("price the smallest applications", () => {
+  it("apply to a renters application that has only the required facts", () => {
     assert.strictEqual(assumed("renters", reference.renters).line, "renters")
   })
 })

@@ -60,7 +60,7 @@ describe("a line's variables", () => {
     assert.deepStrictEqual(Object.keys(risk?.drivers[0] ?? policy).sort(), names(policy, driver))
   })
 
-  it("are all in the guide", () => {
+  it("are all documented in the rate plans guide", () => {
     const guide = readFileSync(new URL("../../../../docs/guides/rate-plans.md", import.meta.url), "utf8")
     for (const { covers, settings, variables } of ratings.values()) {
       const names = Object.values(variables).flatMap((scope) => Object.keys(scope))

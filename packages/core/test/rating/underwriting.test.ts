@@ -33,9 +33,9 @@ const everyone = (ids: ReadonlyArray<string>, reason: string) =>
 
 describe("a car insurer", () => {
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
-    ["no driver with a clean record", reference.personal_auto, {}],
+    ["accepts a driver with a clean record", reference.personal_auto, {}],
     [
-      "a driver with a suspended license",
+      "declines a driver with a suspended license",
       driver({ license_status: "suspended" }),
       {
         harborline: "license_status",
@@ -45,7 +45,7 @@ describe("a car insurer", () => {
       }
     ],
     [
-      "a driver whose license was revoked",
+      "declines a driver whose license was revoked",
       driver({ license_status: "revoked" }),
       {
         harborline: "license_status",
@@ -55,50 +55,58 @@ describe("a car insurer", () => {
       }
     ],
     [
-      "a driver who never had a license",
+      "declines a driver who never had a license",
       driver({ license_status: "never_licensed", years_licensed: 0 }),
       everyone(autoIds, "license_status")
     ],
-    ["a driver with a major violation", incidents("major_violation"), { harborline: "driving_record" }],
-    ["no driver with only two chargeable incidents", incidents("minor_violation", "at_fault_accident"), {}],
+    ["declines a driver with a major violation", incidents("major_violation"), { harborline: "driving_record" }],
+    ["accepts a driver with only two chargeable incidents", incidents("minor_violation", "at_fault_accident"), {}],
     [
-      "a driver with three chargeable incidents",
+      "declines a driver with three chargeable incidents",
       incidents("minor_violation", "minor_violation", "at_fault_accident"),
       { harborline: "driving_record" }
     ],
     [
-      "no driver because of not-at-fault claims",
+      "accepts a driver with not-at-fault claims",
       incidents("glass_claim", "comprehensive_claim", "not_at_fault_accident"),
       {}
     ],
     [
-      "no driver because of incidents more than three years ago",
+      "accepts a driver with an incident more than three years ago",
       driver({ incidents: [{ type: "major_violation", month: monthsAgo(37) }] }),
       {}
     ],
-    ["a car with a salvage title", vehicle({ salvage_title: true }), { harborline: "vehicle_not_eligible" }],
-    ["a driver with a long lapse in coverage", prior("lapsed_over_30_days"), { harborline: "lapse_in_coverage" }],
-    ["no driver because of a short lapse in coverage", prior("lapsed_under_30_days"), {}],
+    ["declines a car with a salvage title", vehicle({ salvage_title: true }), { harborline: "vehicle_not_eligible" }],
     [
-      "an 18-year-old driver",
+      "declines a driver with a long lapse in coverage",
+      prior("lapsed_over_30_days"),
+      { harborline: "lapse_in_coverage" }
+    ],
+    ["accepts a driver with a short lapse in coverage", prior("lapsed_under_30_days"), {}],
+    [
+      "declines an 18-year-old driver",
       driver({ date_of_birth: "2008-06-15", years_licensed: 2 }),
       { harborline: "risk_outside_guidelines" }
     ],
-    ["no 19-year-old driver", driver({ date_of_birth: "2007-06-15", years_licensed: 3 }), {}],
-    ["a driver who needs an SR-22", driver({ sr22_required: true }), { pinecrest: "driving_record" }],
-    ["a 26-year-old car", vehicle({ model_year: 2000 }), { pinecrest: "vehicle_not_eligible" }],
-    ["no 25-year-old car", vehicle({ model_year: 2001 }), {}],
-    ["a car used for ridesharing", vehicle({ primary_use: "rideshare" }), { pinecrest: "vehicle_use_not_eligible" }],
-    ["a car for business use", vehicle({ primary_use: "business" }), { bluefern: "vehicle_use_not_eligible" }],
+    ["accepts a 19-year-old driver", driver({ date_of_birth: "2007-06-15", years_licensed: 3 }), {}],
+    ["declines a driver who needs an SR-22", driver({ sr22_required: true }), { pinecrest: "driving_record" }],
+    ["declines a 26-year-old car", vehicle({ model_year: 2000 }), { pinecrest: "vehicle_not_eligible" }],
+    ["accepts a 25-year-old car", vehicle({ model_year: 2001 }), {}],
     [
-      "a car driven more than 25,000 miles a year",
+      "declines a car used for ridesharing",
+      vehicle({ primary_use: "rideshare" }),
+      { pinecrest: "vehicle_use_not_eligible" }
+    ],
+    ["declines a car for business use", vehicle({ primary_use: "business" }), { bluefern: "vehicle_use_not_eligible" }],
+    [
+      "declines a car driven more than 25,000 miles a year",
       vehicle({ annual_miles: 25_001 }),
       { bluefern: "vehicle_use_not_eligible" }
     ],
-    ["no car driven 25,000 miles a year", vehicle({ annual_miles: 25_000 }), {}],
-    ["a driver with a foreign license", driver({ license_status: "foreign" }), { meridian: "license_status" }]
+    ["accepts a car driven 25,000 miles a year", vehicle({ annual_miles: 25_000 }), {}],
+    ["declines a driver with a foreign license", driver({ license_status: "foreign" }), { meridian: "license_status" }]
   ]
-  it.each(rows)("declines %s", (_, application, expected) => {
+  it.each(rows)("%s", (_, application, expected) => {
     const facts = autoFacts(application)
     assert.deepStrictEqual(
       declines(autoIds, (id) => declineAuto(id, facts, today)),
@@ -111,20 +119,24 @@ describe("a renters insurer", () => {
   const dwelling = (changes: object) => ({ dwelling: { ...reference.renters.dwelling, ...changes } })
   const household = (changes: object) => ({ ...reference.renters, household: changes })
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
-    ["no applicant with an ordinary apartment", reference.renters, {}],
-    ["no applicant with only one claim", household({ claims_last_5_years: 1 }), {}],
-    ["an applicant with two claims", household({ claims_last_5_years: 2 }), { brightstoop: "prior_claims" }],
+    ["accepts an applicant in an ordinary apartment", reference.renters, {}],
+    ["accepts an applicant with only one claim", household({ claims_last_5_years: 1 }), {}],
+    ["declines an applicant with two claims", household({ claims_last_5_years: 2 }), { brightstoop: "prior_claims" }],
     [
-      "an applicant with three claims",
+      "declines an applicant with three claims",
       household({ claims_last_5_years: 3 }),
       { lanternway: "prior_claims", brightstoop: "prior_claims" }
     ],
-    ["a mobile home", dwelling({ type: "mobile_home" }), { lanternway: "property_not_eligible" }],
-    ["a dog that has bitten", household({ dog_with_bite_history: true }), { lanternway: "risk_outside_guidelines" }],
-    ["a short-term rental", dwelling({ short_term_rental: true }), { harborline: "property_not_eligible" }],
-    ["student housing", dwelling({ student_housing: true }), { harborline: "property_not_eligible" }]
+    ["declines a mobile home", dwelling({ type: "mobile_home" }), { lanternway: "property_not_eligible" }],
+    [
+      "declines a dog that has bitten",
+      household({ dog_with_bite_history: true }),
+      { lanternway: "risk_outside_guidelines" }
+    ],
+    ["declines a short-term rental", dwelling({ short_term_rental: true }), { harborline: "property_not_eligible" }],
+    ["declines student housing", dwelling({ student_housing: true }), { harborline: "property_not_eligible" }]
   ]
-  it.each(rows)("declines %s", (_, application, expected) => {
+  it.each(rows)("%s", (_, application, expected) => {
     const facts = rentersFacts(application)
     assert.deepStrictEqual(
       declines(rentersIds, (id) => declineRenters(id, facts, today)),
@@ -140,20 +152,28 @@ describe("a pet insurer", () => {
     coverage: { plan }
   })
   const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
-    ["no ten-year-old pet", pet({ age_years: 10 }), {}],
-    ["an eleven-year-old pet", pet({ age_years: 11 }), { tailhaven: "pet_age_limit" }],
+    ["accepts a ten-year-old pet", pet({ age_years: 10 }), {}],
+    ["declines an eleven-year-old pet", pet({ age_years: 11 }), { tailhaven: "pet_age_limit" }],
     [
-      "a thirteen-year-old pet, if the insurer's age limit is lower",
+      "declines a thirteen-year-old pet, if the insurer's age limit is lower",
       pet({ age_years: 13 }),
       { tailhaven: "pet_age_limit" }
     ],
-    ["a fourteen-year-old pet", pet({ age_years: 14 }), { tailhaven: "pet_age_limit", pawbridge: "pet_age_limit" }],
-    ["no pet because of its age under an accident-only policy", pet({ age_years: 14 }, "accident_only"), {}],
-    ["a pet born this month", pet({ birth_month: "2026-11" }), everyone(petIds, "pet_age_limit")],
-    ["a pet that may be seven weeks old", pet({ birth_month: "2026-10" }), everyone(petIds, "pet_age_limit")],
-    ["no pet that may be eight weeks old", pet({ birth_month: "2026-09" }), {}]
+    [
+      "declines a fourteen-year-old pet",
+      pet({ age_years: 14 }),
+      { tailhaven: "pet_age_limit", pawbridge: "pet_age_limit" }
+    ],
+    ["accepts a fourteen-year-old pet under an accident-only policy", pet({ age_years: 14 }, "accident_only"), {}],
+    ["declines a pet born this month", pet({ birth_month: "2026-11" }), everyone(petIds, "pet_age_limit")],
+    [
+      "declines a pet that is at most seven weeks old",
+      pet({ birth_month: "2026-10" }),
+      everyone(petIds, "pet_age_limit")
+    ],
+    ["accepts a pet that may be eight weeks old", pet({ birth_month: "2026-09" }), {}]
   ]
-  it.each(rows)("declines %s", (_, application, expected) => {
+  it.each(rows)("%s", (_, application, expected) => {
     const facts = petFacts(application)
     assert.deepStrictEqual(
       declines(petIds, (id) => declinePet(id, facts, today)),
@@ -193,7 +213,7 @@ describe("every carrier", () => {
 describe("the states", () => {
   const without = (leftOut: ReadonlyArray<string>) => servedStates.filter((state) => !leftOut.includes(state))
 
-  it("are all served except those that a carrier excludes", () => {
+  it("are all served by each carrier, except the states that the carrier excludes", () => {
     assert.deepStrictEqual(servedBy("sbx_bluefern", "personal_auto"), without(["MA", "MI", "NY"]))
     assert.deepStrictEqual(servedBy("sbx_copperline", "personal_auto"), without(["HI", "MA", "NC"]))
     assert.deepStrictEqual(servedBy("sbx_brightstoop", "renters"), without(["AK", "HI", "LA"]))

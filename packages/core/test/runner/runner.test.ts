@@ -76,7 +76,7 @@ describe("a job whose handler crashes", () => {
 })
 
 describe("ordered jobs with the same due time", () => {
-  testInWorld("wait until the first job has been retried if its handler crashes", () => {
+  testInWorld("wait until the first job has been retried if the first job's handler crashes", () => {
     const { poison, poisoned } = makePoison()
     return {
       ...poisoned,
@@ -146,7 +146,7 @@ describe("a runner", () => {
     })
   )
 
-  testInWorld("claims for one workspace only in its turn, so that concurrent advances cost no more", () => {
+  testInWorld("makes no more claims for a workspace's concurrent advances than for sequential advances", () => {
     /** How often storage was asked for work. */
     const claims = { count: 0 }
     return {
@@ -177,7 +177,7 @@ describe("a runner", () => {
   })
 
   testInWorld(
-    "takes over a dead runner's jobs when its lease has expired",
+    "takes over a dead runner's jobs when the dead runner's lease has expired",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto" })
       yield* pass(1_000)

@@ -114,7 +114,7 @@ describe("wrong fields", () => {
   )
 
   testInWorld(
-    "include nonexistent dates, even in a list",
+    "include nonexistent dates in a list call's time filters",
     Effect.gen(function* () {
       const { call } = yield* World
       const input = { created_after: "2026-02-30T00:00:00Z", updated_since: "2026-01-01T24:00:00Z" }

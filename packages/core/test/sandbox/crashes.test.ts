@@ -78,7 +78,7 @@ describe("hosts that crash, pause and lose storage", () => {
 })
 
 describe("an abandoned advance", () => {
-  it.effect("does not make webhooks of later events wait for each other", () =>
+  it.effect("lets webhooks of later events be sent concurrently", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       let commits = Number.NEGATIVE_INFINITY
@@ -104,7 +104,7 @@ const nothing: Effect.Effect<unknown, unknown> = Effect.void
 const noneAhead: ReturnType<Storage["Service"]["claim"]> = Effect.succeed({ jobs: [], next_due_at: null, busy: true })
 
 describe("an advance overtaken by another host's advance", () => {
-  testInWorld("skips no due work, and events happen when the clock reaches their time", () => {
+  testInWorld("skips no due work, and stores each event no later than the event's time", () => {
     /**
      * Another host moves the clock one step after this one has read when the next job is due, but before it has moved
      * the clock.

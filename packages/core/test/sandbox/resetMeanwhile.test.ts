@@ -79,7 +79,7 @@ describe("a call overtaken by a reset", () => {
   for (const [name, [isMeant, call]] of Object.entries(calls)) {
     const { around, before, isOver } = makeInterruption()
     testWebhooks(
-      `is decided again at the reset clock's time: ${name}`,
+      `runs again at the reset clock's time: ${name}`,
       () =>
         Effect.gen(function* () {
           const { id } = yield* create()
@@ -105,7 +105,7 @@ describe("a call overtaken by a reset", () => {
 describe("a call overtaken by an advance", () => {
   const { around, before, isOver } = makeInterruption()
   testWebhooks(
-    "is stored as it was first decided",
+    "keeps the event time from before the advance",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()

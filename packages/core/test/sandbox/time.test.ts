@@ -138,7 +138,7 @@ describe("an advance of a sandbox's clock", () => {
   })
 
   testInWorld(
-    "adds to concurrent advances, and each returns when all work is done",
+    "adds its seconds to concurrent advances, and returns when all work is done",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto", scenario: "quotes_ready" })
       const answers = yield* Effect.forEach([10, 10, 40], (seconds) => advance(seconds), { concurrency: "unbounded" })
@@ -204,7 +204,7 @@ describe("an advance of a sandbox's clock", () => {
 
 describe("force_expiry", () => {
   testInWorld(
-    "expires every active quote immediately, including quotes without an expiry, and no others",
+    "expires every active quote immediately, even without an expiry time, and changes no inactive quote",
     Effect.gen(function* () {
       const unknown = yield* start({ scenario: "expiry_unknown" })
       const withdrawn = yield* start({ scenario: "quote_withdrawn" })

@@ -49,7 +49,7 @@ describe("an encoded value", () => {
     assert.deepStrictEqual(value, { words: ["a"] })
   })
 
-  it("has the members that were added to it later", () => {
+  it("includes members that were added after the value was encoded", () => {
     const extended = Json.extend(Json.encode({ a: 1 }), { b: 2 })
     assert.deepStrictEqual(Json.read(extended), { a: 1, b: 2 })
     assert.deepStrictEqual(Json.decode(extended), { a: 1, b: 2 })

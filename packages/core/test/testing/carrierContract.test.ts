@@ -158,9 +158,9 @@ describe("the carrier contract", () => {
       "declares itself correctly",
       /^- handoff_hosts\.0: /m
     ],
-    ["is late", { ask: () => Effect.never }, answer, /did not answer within 15000 ms/],
+    ["answers too late", { ask: () => Effect.never }, answer, /did not answer within 15000 ms/],
     [
-      "is late and cannot be aborted",
+      "answers too late and cannot be aborted",
       { ask: () => Effect.uninterruptible(Effect.never) },
       answer,
       /did not answer within 15000 ms/
@@ -172,7 +172,7 @@ describe("the carrier contract", () => {
       /^- offers\.0\.premium\.amount_minor: /m
     ],
     [
-      "links to a foreign host",
+      "makes an offer with a link to an undeclared host",
       { ask: offering({ handoff_url: "https://evil.example/" }) },
       answer,
       /^- offers\.0\.handoff_url: /m
@@ -190,25 +190,25 @@ describe("the carrier contract", () => {
       /still returns pending/
     ],
     [
-      "throws from a poll",
+      "throws while it is polled",
       { poll: () => Effect.die(new TypeError("ada@example.com")) },
       polls,
       /^poll throws TypeError at .*carrierContract\.test\.ts:\d+:\d+\. /
     ],
     [
-      "makes a new quote for each ask",
+      "creates a new quote when an ask is repeated",
       { ask: () => Effect.sync(() => Reply.pending(`Q-${randomUUID()}`, { poll_after_ms: 1 })) },
       repeats,
       /different answers/
     ],
     [
-      "sends no key",
+      "sends no idempotency key",
       { ask: () => safely(Effect.as(post({ key: "fix" }), Reply.decline("carrier_notice"))) },
       repeats,
       /No request carries the idempotency_key/
     ],
     [
-      "invents a key",
+      "invents an idempotency key",
       { ask: () => safely(Effect.as(post({ key: randomUUID() }), Reply.decline("carrier_notice"))) },
       repeats,
       /No request carries the idempotency_key/
@@ -220,7 +220,7 @@ describe("the carrier contract", () => {
       /keeps running after it is aborted/
     ],
     [
-      "leaves a request behind",
+      "leaves a request running after it was aborted",
       {
         ask: ({ idempotency_key: key }) => Effect.flatMap(Effect.forkDetach(safely(post({ key }))), () => Effect.never)
       },
@@ -243,32 +243,32 @@ describe("the carrier contract", () => {
       /^If the carrier answers .*, ask throws \w+/
     ],
     [
-      "logs the e-mail",
+      "logs the e-mail address",
       { ask: ({ facts }) => Effect.as(Effect.logInfo("asked", facts), Reply.decline("carrier_notice")) },
       privacy,
       /in the log\b/
     ],
     [
-      "throws the e-mail",
+      "throws an error with the e-mail address",
       { ask: ({ facts }) => Effect.die(new Error(JSON.stringify(facts))) },
       privacy,
       /in what ask throws\b/
     ],
     [
-      "declines with the e-mail",
+      "repeats the e-mail address in a decline",
       { ask: ({ facts }) => Effect.succeed(Reply.decline("carrier_notice", JSON.stringify(facts))) },
       privacy,
       /in the reply's texts/
     ],
     [
-      "refreshes to a zero price",
+      "refreshes an offer to a zero price",
       { refresh: () => Effect.succeed(Reply.refreshed("rechecked", { offer_ref: "1", premium: cents(0) })) },
       refresh,
       /^- offer\.premium\.amount_minor: /m
     ],
     ["answers a refresh too late", { refresh: () => Effect.never }, refresh, /^refresh did not answer/],
     [
-      "links to another host at the click",
+      "returns a handoff link to another host",
       { handoff: () => Effect.succeed("https://evil.example/") },
       link,
       /^- handoff_url: /m
@@ -331,7 +331,7 @@ describe("the carrier contract", () => {
     }
   )
 
-  it("reports the facts that do not fit the carrier", async () => {
+  it("reports invalid example facts, a state that is not served, and missing connection values", async () => {
     const said = (facts: unknown, adapter = acme) =>
       CarrierContract.cases(adapter, { renters: facts }, options)[1]
         ?.run()

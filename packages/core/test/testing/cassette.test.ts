@@ -89,7 +89,7 @@ const replayed = (baseUrl: string, cassette: unknown, more: object = {}) =>
   CarrierContract.cases(acme(baseUrl, more), { renters: facts }, { cassette })
 
 describe("a cassette", () => {
-  it.live("answers every contract case as the sandbox did, without a network or connection values", () =>
+  it.live("answers every contract case as the carrier's sandbox did, without a network or connection values", () =>
     Effect.gen(function* () {
       const { base_url, cassette } = yield* recorded
       assert.isAtLeast(cassette.exchanges.length, 5)

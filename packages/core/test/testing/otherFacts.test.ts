@@ -40,7 +40,7 @@ const messageOf = ({ run }: CarrierContract.Case): Promise<string | null> =>
   )
 
 describe("the carrier contract with other facts", () => {
-  it("holds for prices that are right for all facts", async () => {
+  it("passes for an adapter whose prices are right for all facts", async () => {
     assert.isNull(await messageOf(caseOf(pricing((contentsUsd) => Money.rounded(contentsUsd / 170)))))
   })
 
@@ -80,11 +80,11 @@ describe("the carrier contract with other facts", () => {
     Effect.succeed(HttpClientResponse.fromWeb(request, Response.json({ number: "1", premium_usd: 180.1 })))
   )
 
-  it("asks a stand-in for the carrier", async () => {
+  it("runs against a stand-in transport", async () => {
     assert.match((await messageOf(caseOf(feed, { transport: answering }))) ?? "kept", /throws InvalidMoney/)
   })
 
-  it("asks a cassette, which has no recording for these facts", async () => {
+  it("runs against a cassette, even if the cassette has no recording for the other facts", async () => {
     const exchange = {
       method: "POST",
       host: "api.acme.example",
@@ -102,7 +102,7 @@ describe("the carrier contract with other facts", () => {
     assert.isNull(await messageOf(caseOf(feed, { cassette: empty })))
   })
 
-  it.effect("is not run against the carrier's own sandbox", () =>
+  it.effect("never sends a request to the carrier's own sandbox", () =>
     Effect.gen(function* () {
       let sent = 0
       const network = HttpClient.transform(answering, (call) => {

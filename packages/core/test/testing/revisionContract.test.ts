@@ -40,7 +40,7 @@ describe("the revision contract", () => {
     served({ inputs: { start_quote_request: { upgrade, path } } })
   const swap = Revision.renamedInput("paper", "consent_receipt_id")
 
-  it("rejects a list in the wrong order, and names that are not operations", async () => {
+  it("rejects revisions in the wrong order, and differences for an unknown operation", async () => {
     const [newest, older] = served({ answers: { get_qoute: (answer) => answer } })
     const messages = await brokenBy([newest, { date: "2028-02-30", differences: older?.differences ?? [] }])
     assert.include(messages[0], "1.date: Must be a date")
@@ -48,7 +48,7 @@ describe("the revision contract", () => {
     assert.include(messages[1], "get_qoute")
   })
 
-  it("rejects an upgrade that refuses the revision's own names or accepts newer ones", async () => {
+  it("rejects an upgrade that refuses the revision's own field names or accepts newer names", async () => {
     const refusing = await brokenBy(start((input) => input, swap.path))
     assert.isTrue(refusing.some((message) => message.includes("make upgrade accept")))
     const both = (input: Revision.Fields): Revision.Fields => ("paper" in input ? swap.upgrade(input) : input)

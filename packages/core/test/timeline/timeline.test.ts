@@ -214,7 +214,7 @@ describe("a request's timeline", () => {
 
   const many = offers(...Array.from({ length: 10 }, (_, index) => offer({ offer_ref: `offer-${index}` })))
   testRecorded(
-    "says what is omitted if it is very long",
+    "states which kinds of entries are incomplete if the request has very many",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

@@ -62,7 +62,7 @@ describe("the published address cases", () => {
 
   for (const [index, { class: kind, expect, url }] of addresses.cases.entries()) {
     if (expect === "reject_at_connect") continue
-    it(`are judged as published: ${index} ${kind} ${JSON.stringify(url).slice(0, 80)}`, () => {
+    it(`have the published verdict: ${index} ${kind} ${JSON.stringify(url).slice(0, 80)}`, () => {
       assert.strictEqual(verdict(url), expected(url, expect))
       // Allowing a host's own machine allows nothing else.
       const isLoopback = kind === "localhost-names" || /127|::1\]|localhost/.test(url)
@@ -70,7 +70,7 @@ describe("the published address cases", () => {
     })
   }
 
-  it("are accepted if they are host names, because host names are judged at lookup", () => {
+  it("are accepted if they contain a host name, which is judged at lookup", () => {
     const named = addresses.cases.filter(({ expect, url }) => expect === "reject_at_connect" && URL.canParse(url))
     for (const { url } of named) {
       if (url.includes(" ") || url.includes("<") || url.includes(".test.invalid")) continue
@@ -329,7 +329,7 @@ describe("whole address ranges", () => {
     )
   })
 
-  it("a DNS64 lookup result counts as the embedded address, but an address in a URL never does", () => {
+  it("a DNS64 lookup result is judged by its embedded IPv4 address, but rejected in a URL", () => {
     const policy: Policy = { ...publicOnly, nat64: true, own_addresses: [NetAddress.ipFromStringUnsafe("8.8.4.4")] }
     fc.assert(
       fc.property(word, (value) => {

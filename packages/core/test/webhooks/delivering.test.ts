@@ -73,7 +73,7 @@ describe("an event", () => {
     }
   })
 
-  testWebhooks("is not delivered to subscriptions without its type, or to later subscriptions", (endpoints) =>
+  testWebhooks("is delivered only to subscriptions that existed before and include the event's type", (endpoints) =>
     Effect.gen(function* () {
       yield* start({ scenario: "waits_in_queue" })
       const { id } = yield* create()

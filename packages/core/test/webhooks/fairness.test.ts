@@ -26,7 +26,7 @@ const isSlow = (address: string) => address.includes("slow")
 
 describe("a slow endpoint", () => {
   testWebhooks(
-    "gets at most sixteen concurrent attempts, however many deliveries wait",
+    "receives at most sixteen concurrent attempts, however many deliveries wait",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -45,7 +45,7 @@ describe("a slow endpoint", () => {
   )
 
   testWebhooks(
-    "gets new events before the retries of older ones",
+    "receives new events before the retries of older events",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -66,7 +66,7 @@ describe("a slow endpoint", () => {
 })
 
 describe("an endpoint that hangs", () => {
-  testScripted("gets at most three concurrent attempts until it responds again, and then all waiting events", () => {
+  testScripted("receives at most three concurrent attempts until it responds again, then all waiting events", () => {
     const endpoint = { isUp: false }
     return {
       script: {
@@ -152,7 +152,7 @@ describe("an attempt without a free connection", () => {
     { send: () => noConnection }
   )
 
-  testScripted("is cancelled with its subscription, and counts as manual if it is for a test event", () => {
+  testScripted("is cancelled when its subscription is disabled, and is recorded as manual for a test event", () => {
     const host = { isFull: true }
     return {
       script: { send: () => (host.isFull ? noConnection : confirmed) },

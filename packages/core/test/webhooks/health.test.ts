@@ -78,7 +78,7 @@ describe("a subscription's health", () => {
     }
   )
 
-  it("is the same in whatever order attempts end", () => {
+  it("is the same, whatever the order in which attempts end", () => {
     const outcomes = [
       [0, false],
       [10, true],

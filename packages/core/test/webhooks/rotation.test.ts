@@ -117,7 +117,7 @@ describe("a secret rotation", () => {
 
 describe("an unfinished rotation", () => {
   testWebhooks(
-    "blocks other rotations for ten minutes, and can be finished with its key and secret",
+    "blocks other rotations for ten minutes; a retry with its key returns its secret",
     (endpoints) =>
       Effect.gen(function* () {
         const { id, signing_secret } = yield* create()

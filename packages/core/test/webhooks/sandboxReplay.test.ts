@@ -112,7 +112,7 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  testWebhooks("sends each receiving subscription only its event types", (endpoints) =>
+  testWebhooks("sends each active subscription only the event types to which it subscribes", (endpoints) =>
     Effect.gen(function* () {
       const { ids } = yield* deliveredEvents
       const gone = yield* create({ event_types: types, url: `${url}/gone` })

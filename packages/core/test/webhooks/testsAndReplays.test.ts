@@ -60,7 +60,7 @@ describe("a test event", () => {
   )
 
   testWebhooks(
-    "is retried on schedule, and its retries are scheduled attempts",
+    "is retried on schedule, and its retries are recorded as scheduled attempts",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -78,7 +78,7 @@ describe("a test event", () => {
     { send: (_, nth) => (nth === 1 ? answered(500) : confirmed) }
   )
 
-  testWebhooks("is sent only once with the same key", (endpoints) =>
+  testWebhooks("is sent only once if the call is repeated with the same key", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create()

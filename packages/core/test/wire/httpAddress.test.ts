@@ -68,7 +68,7 @@ describe("a setting's address", () => {
     )
   })
 
-  it("equals the origin that browsers send if it belongs to web pages", () => {
+  it("is normalized to the origin that browsers send, and must have no path", () => {
     assert.deepStrictEqual(readOrigin("https://Shop.example:443/"), Result.succeed("https://shop.example"))
     assert.deepStrictEqual(readOrigin("https://shop.example/cart"), Result.fail("path"))
   })

@@ -28,7 +28,7 @@ const timeOf = (id: string): number =>
 const bytes = fc.array(fc.oneof(fc.constant(31), fc.constant(255), fc.nat(255)), { minLength: 1, maxLength: 40 })
 
 describe("identifiers from one process", () => {
-  it.effect("are valid, contain their time, and sort after earlier ones, whatever the clock does", () =>
+  it.effect("are valid, contain their time, and sort after earlier identifiers, even if the clock jumps", () =>
     Effect.promise(() =>
       fc.assert(
         fc.asyncProperty(bytes, fc.array(fc.integer({ min: -5, max: 5 }), { maxLength: 60 }), (drawn, steps) =>

@@ -53,7 +53,7 @@ describe("plain text", () => {
     }
   })
 
-  it("contains nothing hidden after it is escaped", () => {
+  it("contains no hidden characters after it is escaped", () => {
     assert.strictEqual(escaped("a\u001b[31m\u202eb\ud800"), "a\\u{1b}[31m\\u{202e}b\\u{d800}")
     fc.assert(
       fc.property(texts, (text) => {

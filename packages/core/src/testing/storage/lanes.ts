@@ -121,7 +121,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "leaves the rest of a lane's room to the next claim if a claim does not fill it",
+    "lets the next claim fill a lane that a limited claim has left partly empty",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30, 40].map((dueAt) => inLane(dueAt, "wide", 3)) }))
       const first = yield* storage.claim(Sample.claimAt(100, { limit: 1 }))
@@ -150,7 +150,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "does not make room in a lane twice when a job is finished after its lease has expired",
+    "makes room in a lane only once if a job's lease expires before the job is finished",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((dueAt) => inLane(dueAt, "narrow", 1)) }))
       const [late] = yield* claimed(storage, 100)

@@ -39,7 +39,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "makes the other jobs with the same due time wait for the jobs that a limited claim took",
+    "makes unclaimed ordered jobs wait for claimed ordered jobs with the same due time",
     Effect.fnUntraced(function* (storage) {
       const jobs = ["a", "b", "c"].map((payload) => Sample.timer(10, payload))
       yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.timer(20, "d")] }))
@@ -130,7 +130,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims a workspace's ordered jobs ahead of its clock, but none while earlier ones are leased",
+    "claims ordered jobs ahead of a workspace's clock, but none while earlier ordered jobs are leased",
     Effect.fnUntraced(function* (storage) {
       const jobs = [30, 10, 20, 20, 600].map((dueAt, place) => Sample.timer(dueAt, `${dueAt} ${place}`))
       yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.job(15)] }))

@@ -69,7 +69,7 @@ const leases: ReadonlyArray<TwoHostsCase> = [
     })
   ),
   rule(
-    "gives a job to the other host once the first host's lease has expired, and refuses that host's result",
+    "gives a job to another host after the lease expires, and refuses the first host's result",
     Effect.fnUntraced(function* (one, other) {
       yield* one.commit(Sample.change({ jobs: [Sample.job(10)] }))
       const lost = yield* claimOne(one, 10)
@@ -130,7 +130,7 @@ const leases: ReadonlyArray<TwoHostsCase> = [
 /** Cases for what two hosts write and read. */
 const changes: ReadonlyArray<TwoHostsCase> = [
   rule(
-    "lets a host read what another host has stored",
+    "lets a host read the records and events that another host has stored",
     Effect.fnUntraced(function* (one, other) {
       for (const place of Sample.range(1, 10)) {
         const [writer, reader] = place % 2 === 0 ? [one, other] : [other, one]

@@ -41,7 +41,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "stores the values of fields that a record computes on access",
+    "stores fields that a record inherits or computes on access",
     Effect.fnUntraced(function* (storage) {
       const full = Sample.request(1)
       const record: Change.StoredRecord = Object.create(full)
