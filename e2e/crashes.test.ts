@@ -13,10 +13,10 @@ import { scopedDatabase, statements } from "../test/support/TestDatabase.ts"
 
 const [first = 1, last = first] = (process.env.QUOTEWIRE_CRASH_SEEDS ?? "1-3").split("-").map(Number)
 
-describe("crashing and pausing hosts on one PostgreSQL", () => {
+describe("hosts that crash and pause on one PostgreSQL", () => {
   for (let seed = first; seed <= last; seed++) {
     it.effect(
-      `set the sandbox's clock to the sum of all advances, and deliver every event: seed ${seed}`,
+      `advance the clock by the sum of all advances, and deliver every event: seed ${seed}`,
       () =>
         Effect.gen(function* () {
           const { options, url } = yield* scopedDatabase

@@ -49,7 +49,7 @@ const make = async (generator: string, command: string): Promise<void> => {
 }
 
 describe("a generated client", () => {
-  it("has the right types, such as the facts of each line and which lists can grow", {
+  it("knows the type of each fact, and which lists may gain values", {
     timeout: 120_000
   }, async () => {
     for (const file of ["tsconfig.json", "package.json"]) cpSync(join(workspace, file), join(folder, file))

@@ -65,8 +65,8 @@ export const written = (held: Held, consumer: Consumer.Consumer): Held => {
 }
 
 /**
- * The state after the stored consumer was read; null if another process holds the lease. Without the lease, a consumer
- * is changed only by requests to retry parked events.
+ * The state after the stored consumer was read; null if another process holds the lease. A process without the lease
+ * can only ask to retry parked events, so only these requests and the version are copied.
  */
 export const reloaded = (held: Held, storedConsumer: Consumer.Consumer | null): Held | null => {
   if (storedConsumer?.lease?.holder !== held.holder) return null

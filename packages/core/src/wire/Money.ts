@@ -50,7 +50,7 @@ const readText = (text: string): Result.Result<number, string> => {
   if (/^[^\d]*[-(\u2212]|-$/.test(trimmed)) return refuse("Must be at least 0.")
   const [, number = ""] = marked.exec(trimmed) ?? []
   if (number === "" && /\p{L}|\p{Sc}/u.test(trimmed))
-    return refuse("Must be US dollars, without another currency or word.")
+    return refuse("Must be an amount in US dollars, without words or other currencies.")
   if (/^[\d,]+\.\d{3,}$/.test(number)) return refuse("Must have at most two decimals.")
   const [, dollars, cents = ""] = grouped.exec(number) ?? []
   if (dollars === undefined) return refuse("Must be US dollars in digits, such as 1171.10, 1,171.10 or $1,171.10.")

@@ -307,7 +307,7 @@ describe("a rejected call", () => {
     })
   )
 
-  it.live("throws an ApiError from key management, even while storage is unavailable", () =>
+  it.live("throws an ApiError if it manages organizations or keys while storage is unavailable", () =>
     Effect.gen(function* () {
       const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 }))
       const quotewire = yield* embedded({ storage: around(() => ({ commit: () => away })) })
