@@ -21,6 +21,7 @@ const texts: ReadonlyArray<Source> = [
   readme,
   ...guides,
   read("bench/README.md"),
+  read("bench/costs.md"),
   read("examples/carriers/README.md"),
   ...["ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"].map((name) => read(`${name}.md`)),
   ...packages

@@ -7,7 +7,7 @@ import { root } from "./support/sources.ts"
 
 /*
  * Budgets for what programs load, a few percent above today's figures. Each module costs about half a millisecond of
- * processor time. If a budget is exceeded on purpose, raise it here, and measure again (bench/README.md, Loading).
+ * processor time. If a budget is exceeded on purpose, raise it here, and measure again (bench/costs.md, Loading).
  */
 
 /** Counts the files that a process loads, and prints their number to standard error when it ends. */
