@@ -14,6 +14,7 @@ import { webHandler } from "@quotewire/http/web"
 import { mcp } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { postgres } from "@quotewire/storage-pg"
+import * as fc from "fast-check"
 
 /* Errors for programs that do not use Effect: what they name, and how a program tells them apart. */
 
@@ -125,6 +126,31 @@ describe("an invalid argument", () => {
     const error = await errorOf(() => nodeHandler(service, { grace_ms: -1 }))
     assert.deepStrictEqual(Reflect.get(error, "mistakes"), mistakes)
     assert.strictEqual(error.message, "nodeHandler got an invalid argument. grace_ms: Must be a number, at least 0.")
+  })
+})
+
+describe("the name of a new organization", () => {
+  const names = fc.oneof(fc.string({ unit: "binary" }), fc.string({ minLength: 150, maxLength: 250 }), fc.anything())
+
+  it("is stored as it was passed, or rejected before anything is stored", async () => {
+    const stored = async () => (await service.listOrganizations()).map(({ name }) => name)
+    let accepted = 0
+    await fc.assert(
+      fc.asyncProperty(names, async (name) => {
+        const before = await stored()
+        try {
+          await Reflect.apply(service.createOrganization, service, [name])
+          assert.deepStrictEqual(await stored(), [...before, name])
+          assert.match(String(name), /\S/u)
+          accepted++
+        } catch (error) {
+          assert.instanceOf(error, InvalidArgument)
+          assert.deepStrictEqual(await stored(), before)
+        }
+      }),
+      { numRuns: 200 }
+    )
+    assert.isAbove(accepted, 0)
   })
 })
 

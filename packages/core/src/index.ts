@@ -8,7 +8,7 @@
  * The exports are grouped in the order in which a program needs them. Most programs need only the first groups.
  */
 
-/* Checking keys. Stays first, because the order in which modules are evaluated matters (docs/decisions/tuning.md). */
+/* Organizations and keys. This export must stay first: the order of modules affects speed (docs/decisions/tuning.md). */
 
 export * as Access from "./access/Access.ts"
 

@@ -10,7 +10,7 @@ export interface Mistake {
  */
 export class InvalidArgument extends TypeError {
   readonly _tag = "InvalidArgument"
-  /** The error's code, under the name that all errors use. */
+  /** The error's code. Every error of the promise functions has one. */
   readonly code = "invalid_argument"
   /** Every mistake. The message also lists them, one on each line. */
   readonly mistakes: ReadonlyArray<Mistake>

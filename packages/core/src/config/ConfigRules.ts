@@ -21,7 +21,7 @@ export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{
   /** The wrong options, each with its path and what it must be. */
   readonly mistakes?: ReadonlyArray<FieldError>
 }> {
-  /** The error's code, under the name that all errors use. */
+  /** The error's code. Every error of the promise functions has one. */
   readonly code = "invalid_config"
 }
 

@@ -97,7 +97,7 @@ export const snapshot = (input: unknown): unknown => {
   }
 }
 
-/** Checks a client's options. The error is the `InvalidArgument` that all methods of the service use. */
+/** Checks a client's options. Throws the same `InvalidArgument` as the service's other methods. */
 export const rules: CheckRules = (functionName, rulesOfCall) => {
   const mistakes = mistakesOf(rulesOfCall)
   if (mistakes.length > 0) throw mistaken(functionName, mistakes)

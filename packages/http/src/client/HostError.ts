@@ -22,7 +22,7 @@ export class HostError extends Error {
    * `unexpected_answer`: the response does not come from this API, has a different revision, or has a wrong field.
    */
   readonly reason: "unreachable" | "timed_out" | "unexpected_answer"
-  /** The same as `reason`, under the name that all errors use. */
+  /** The same as `reason`. Every error of a client has a `code`. */
   get code(): HostError["reason"] {
     return this.reason
   }

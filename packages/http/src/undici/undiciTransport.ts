@@ -22,6 +22,7 @@ export const undiciTransport =
   ({ signal, ...request }) =>
     new Promise((resolve, reject) => {
       const receiving = new Receiving(resolve, reject)
+      if (signal.aborted) receiving.discard()
       signal.addEventListener("abort", () => receiving.discard(), { once: true })
       dispatcher.dispatch({ ...request, ...withoutTimeouts }, receiving)
     })
@@ -39,8 +40,8 @@ interface Reader {
 }
 
 /**
- * Receives a response from undici's events. `request` of undici makes a readable stream of each body, which takes a
- * fifth of the processor time of a small response.
+ * Receives a response from undici's events. undici's own `request` would make a stream of each body, which takes more
+ * CPU time (bench/costs.md).
  */
 class Receiving implements Dispatcher.DispatchHandler, TransportResponse {
   status = 0
@@ -120,4 +121,4 @@ class Receiving implements Dispatcher.DispatchHandler, TransportResponse {
 }
 
 const utf8 = new TextDecoder()
-const discarded = new Error("Nobody waits for this response any more.")
+const discarded = new Error("Nobody is waiting for this response anymore.")

@@ -167,4 +167,18 @@ describe("undiciTransport", () => {
     await Promise.all([a, c])
     assert.deepStrictEqual(paths, ["/v1/quotes/a", "/v1/quotes/c"])
   })
+
+  it("sends nothing if the signal was already aborted", async () => {
+    const paths: Array<string | undefined> = []
+    const origin = await listen((request, response) => {
+      paths.push(request.url)
+      response.end()
+    })
+    const transport = undiciTransport()
+    const request = { origin, method: "GET", headers: {}, body: null } as const
+    await rejectionOf(transport({ ...request, path: "/aborted", signal: AbortSignal.abort() }))
+    const { status } = await transport({ ...request, path: "/sent", signal: new AbortController().signal })
+    assert.strictEqual(status, 200)
+    assert.deepStrictEqual(paths, ["/sent"])
+  })
 })

@@ -25,7 +25,7 @@ export const make = (info: object) => {
       era === "modern" ? { resultType: "complete", _meta: { [Protocol.serverKey]: info, ...meta } } : { _meta: meta }
     return `,${JSON.stringify(end).slice(1)}`
   }
-  /** The end of results without additional `_meta`, by era. */
+  /** For each era, the end of a result that has no additional members in `_meta`. */
   const ends: Readonly<Record<Protocol.Era, string>> = { modern: endOf("modern", {}), legacy: "}" }
   const complete = ({ text }: Json.Json<object>, era: Protocol.Era): ServerAnswer => ({
     _tag: "result",
