@@ -1,7 +1,7 @@
 import { Array, type Effect, type Exit, HashSet } from "effect"
 import * as Change from "../storage/Change.ts"
 import type { ClaimedJob, NewJob } from "../storage/Job.ts"
-import { roughLengthOf } from "../storage/LateRecord.ts"
+import { roughLengthOf } from "../storage/Kind.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as ClockHold from "./ClockHold.ts"
 import type { JobHandler } from "./JobHandler.ts"
