@@ -9,7 +9,7 @@ const ofHttp = inPackage("http")({
       name: "the address of a connected socket is not checked",
       from: "if (socket.remoteAddress === undefined || !isAllowed(socket.remoteAddress))",
       to: "if (socket.remoteAddress === undefined)",
-      found_by: test(sender, "are checked on the connected socket before any byte is written")
+      found_by: test(sender, "checks the connected socket's address before it writes any byte")
     }
   ],
   "webhooks/NodeWebhookSender.ts": [
@@ -35,7 +35,7 @@ const ofHttp = inPackage("http")({
       to: "if (length >= this.limit) {",
       found_by: test(
         "packages/http/test/messageRoute.test.ts",
-        "is not called for a wrong or missing key or an oversized body"
+        "is not called for an invalid or missing key, or for an oversized body"
       )
     }
   ],
@@ -74,13 +74,19 @@ const ofMcp = inPackage("mcp")({
       name: "the person's answer for other arguments",
       from: "caller.key_id, tool, args, sealed]",
       to: "caller.key_id, tool, sealed]",
-      found_by: test(elicitation, "is valid for ten minutes, for its own caller and arguments, and cannot be altered")
+      found_by: test(
+        elicitation,
+        "is accepted for ten minutes, unaltered, from the same caller with the same arguments"
+      )
     },
     {
       name: "the person's answer after it has expired",
       from: "({ expires_at }) => now < expires_at",
       to: "({ expires_at }) => now < expires_at + 60_000",
-      found_by: test(elicitation, "is valid for ten minutes, for its own caller and arguments, and cannot be altered")
+      found_by: test(
+        elicitation,
+        "is accepted for ten minutes, unaltered, from the same caller with the same arguments"
+      )
     }
   ],
   "forms/StartQuestions.ts": [
@@ -88,7 +94,7 @@ const ofMcp = inPackage("mcp")({
       name: "an agreement in the arguments",
       from: 'answer.action === "cancel") return "pending"',
       to: 'answer.action === "cancel") return "agreed"',
-      found_by: test(elicitation, "shows the disclosure word for word, and the call continues if the person agrees")
+      found_by: test(elicitation, "gets a form with the exact disclosure, and its call continues if the person agrees")
     }
   ],
   "catalogue/OperationTool.ts": [

@@ -30,7 +30,7 @@ describe("HTTP responses", () => {
     })
   )
 
-  it.live("state the created resource's location and whether the response is a replay", () =>
+  it.live("have a Location header for a created resource, and Idempotent-Replayed for a repeated call", () =>
     Effect.gen(function* () {
       const { notes, send } = yield* start()
       const make = send("POST", "/v1/things", { json: { name: "a" }, headers: { "idempotency-key": "k1" } })
@@ -46,7 +46,7 @@ describe("HTTP responses", () => {
     })
   )
 
-  it.live("have the same headers for HEAD as for GET, but no body", () =>
+  it.live("have the same Content-Length for HEAD as for GET, but no body", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const get = yield* send("GET", "/v1/things/th_1")
@@ -78,7 +78,7 @@ describe("HTTP responses", () => {
     })
   )
 
-  it.live("reveal nothing internal when a call fails", () =>
+  it.live("reveal no internal details when a call fails", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const answer = yield* send("DELETE", "/v1/things/th_1")

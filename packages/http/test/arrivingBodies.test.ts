@@ -38,8 +38,8 @@ const begin = Effect.fnUntraced(function* (port: number, head: string, part: str
   return wire
 })
 
-describe("bodies that are still arriving", () => {
-  it.live("share one limit; beyond it, the oldest body is refused", () =>
+describe("request bodies that are still arriving", () => {
+  it.live("share one size limit; when they exceed the limit, the host refuses the oldest body", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ max_arriving_bytes: 300_000 })
       const head = post(keys, "/v1/things", "Content-Length: 200000")
@@ -69,7 +69,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("arrive complete in chunks of any size", () =>
+  it.live("are read completely, whatever the size of their chunks", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const sends = (name: string, sizes: ReadonlyArray<number>) => {
@@ -102,7 +102,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("also share one limit in webHandler", () =>
+  it.live("share one size limit in webHandler", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: "https://shop.example" })
       const handle = webHandler(quotewire, { max_arriving_bytes: 300_000 })
@@ -122,7 +122,7 @@ describe("bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("share a limit that must allow at least one body of the maximum size", () =>
+  it.live("cannot be limited to less than one body of the maximum size", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const wrong = { max_arriving_bytes: 256 * 1024 - 1 }

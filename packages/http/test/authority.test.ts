@@ -92,7 +92,7 @@ const startWith = (send: Send, key: string, request_key: string) =>
 
 describe("authority over HTTP", () => {
   for (const kind of kinds) {
-    it.live(`a ${kind} key can call only the operations that the table of operations allows`, () =>
+    it.live(`a ${kind} key can call only the operations that are allowed for that kind of key`, () =>
       Effect.gen(function* () {
         const { keys, send } = yield* start({ operations })
         assert.deepStrictEqual(
@@ -105,7 +105,7 @@ describe("authority over HTTP", () => {
     )
   }
 
-  it.live("a partner link can only read its own resources", () =>
+  it.live("a partner link can read only the resources that it shares", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       const { id: shared_id } = yield* startWith(send, keys.server, "shared")
@@ -149,7 +149,7 @@ describe("the Read-Handle header", () => {
       ["POST", `/v1/quote-requests/${id}/cancel`]
     ] as const
 
-  it.live("lets a widget or platform key open only its own request", () =>
+  it.live("lets a widget or platform key read and cancel only the request that returned the handle", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       for (const kind of ["widget", "platform"] as const) {
@@ -181,7 +181,7 @@ describe("the Read-Handle header", () => {
     })
   )
 
-  it.live("is not needed with a server key; a repeated start call returns the original handle", () =>
+  it.live("is not needed with a server key, and has the same value after a repeated start call", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       const started = yield* startWith(send, keys.server, "server")
@@ -197,7 +197,7 @@ describe("the Read-Handle header", () => {
   )
 })
 
-describe("pages from allowed origins", () => {
+describe("web pages from allowed origins", () => {
   it.live("can call only the operations that a widget key allows", () =>
     Effect.gen(function* () {
       const origin = "https://shop.example"

@@ -72,8 +72,8 @@ const closed = (socket: Socket | undefined) =>
   Effect.promise(async () => socket?.closed === false && (await once(socket, "close")))
 const answersIn = (text: string) => text.match(/HTTP\/1\.1 200/g)?.length ?? 0
 
-describe("pipelined requests whose responses are not read", () => {
-  it.live("get responses a few at a time, in order", () =>
+describe("pipelined requests", () => {
+  it.live("are handled a few at a time, and get their responses in order", () =>
     Effect.gen(function* () {
       const { port, noted, open } = yield* serving()
       const wire = yield* Wire.open(port)
@@ -105,7 +105,7 @@ describe("pipelined requests whose responses are not read", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("are limited: beyond the limit, the connection is closed without handling more requests", () =>
+  it.live("are limited in number; beyond the limit, the host closes the connection", () =>
     Effect.gen(function* () {
       const { port, noted } = yield* serving()
       const shapes = [
@@ -125,7 +125,7 @@ describe("pipelined requests whose responses are not read", () => {
     }).pipe(Effect.scoped, Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("are dropped when the caller disconnects, even behind a pending response", () =>
+  it.live("are cancelled when the caller disconnects, even while an earlier response is pending", () =>
     Effect.gen(function* () {
       const { port, hungUp } = yield* serving()
       const wire = yield* Wire.open(port)
@@ -150,8 +150,8 @@ describe("pipelined requests whose responses are not read", () => {
   )
 })
 
-describe("unread responses", () => {
-  it.live("close their connection after a timeout, and only a few responses are produced until then", () =>
+describe("a connection with unread responses", () => {
+  it.live("is closed after a timeout, before the host handles every pipelined request", () =>
     Effect.gen(function* () {
       const { port, noted, sockets } = yield* serving({
         read_timeout_ms: 300,
@@ -163,7 +163,7 @@ describe("unread responses", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("close their connection even if they were written in pieces", () =>
+  it.live("is closed after a timeout even if the host writes the response in pieces", () =>
     Effect.gen(function* () {
       const { port, sockets } = yield* serving({ read_timeout_ms: 300 })
       yield* sendUnread(port, get("/streamed"))
@@ -171,7 +171,7 @@ describe("unread responses", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("close their connection if the caller has closed its end", () =>
+  it.live("is closed after a timeout even if the caller has closed its end", () =>
     Effect.gen(function* () {
       const { port, sockets } = yield* serving({ read_timeout_ms: 300 })
       const socket = yield* sendUnread(port, get("/large"))
@@ -180,7 +180,7 @@ describe("unread responses", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("do not close the connection while a response is still pending", () =>
+  it.live("stays open past the timeout while the host is still producing a response", () =>
     Effect.gen(function* () {
       const { port, noted, sockets, open } = yield* serving({ read_timeout_ms: 100 })
       const wire = yield* Wire.open(port)
@@ -194,7 +194,7 @@ describe("unread responses", () => {
     }).pipe(Effect.provide(services), Effect.timeout(60_000))
   )
 
-  it.live("are limited in total: the connections with the most unread bytes are closed", () =>
+  it.live("is closed if it has the most unread bytes when the total exceeds the limit", () =>
     Effect.gen(function* () {
       const { port, sockets } = yield* serving({ max_unread_bytes: 4 * large.length })
       yield* sendUnread(port, get("/large"))
@@ -224,7 +224,7 @@ describe("large responses", () => {
 })
 
 describe("a connection whose request is refused", () => {
-  it.live("closes even if the caller keeps its end open", () =>
+  it.live("is closed even if the caller keeps its end open", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {})

@@ -59,14 +59,14 @@ const json = "application/json"
 const thing = '{"name":"Motörhead","application":{"floor":2}}'
 const streamed = (text: string) => new Blob([text]).stream()
 
-describe("behind a body parser", () => {
+describe("a host behind a body parser", () => {
   it.live.each([
     ["express.json()", expressBehind(express.json())],
     ["express.raw()", expressBehind(express.raw({ type: json }))],
     ["express.text()", expressBehind(express.text({ type: json }))],
     ["express.urlencoded(), which leaves JSON alone", expressBehind(express.urlencoded({ extended: true }))],
-    ["Fastify's own", fastifyBehindItsParser((raw, body) => Object.assign(raw, { body }))]
-  ] as const)("the parsed body is used: %s", ([, serve]) =>
+    ["Fastify's own parser", fastifyBehindItsParser((raw, body) => Object.assign(raw, { body }))]
+  ] as const)("uses the parsed body: %s", ([, serve]) =>
     Effect.gen(function* () {
       const { send, logged } = yield* start(serve)
       for (const body of [thing, streamed(thing)]) {
@@ -80,7 +80,7 @@ describe("behind a body parser", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("an invalid body is refused just as it is without a parser", () =>
+  it.live("refuses an invalid body just as it does without a parser", () =>
     Effect.gen(function* () {
       const everything = express().use(express.json({ limit: "1mb", strict: false }), express.urlencoded())
       const { send, logged } = yield* start(expressBehind(everything))
@@ -102,7 +102,7 @@ describe("behind a body parser", () => {
   it.live.each([
     ["Express", expressBehind((request, _, next) => void request.resume().once("end", () => next()))],
     ["Fastify", fastifyBehindItsParser(() => {})]
-  ] as const)("a consumed body is reported as a host error, and the log says what to do: %s", ([, serve]) =>
+  ] as const)("returns 500 if the parser keeps no body, and logs what to do: %s", ([, serve]) =>
     Effect.gen(function* () {
       const { send, logged } = yield* start(serve)
       const { status, text } = yield* send("POST", "/v1/things", json, thing)
@@ -114,7 +114,7 @@ describe("behind a body parser", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("a carrier's callback still needs the raw bytes that were signed", () =>
+  it.live("needs the raw signed bytes of a carrier's callback", () =>
     Effect.gen(function* () {
       const bytes = '{ "a": 1.0 }'
       const raw = yield* start(expressBehind(express.raw({ type: json })))

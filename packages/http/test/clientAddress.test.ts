@@ -64,7 +64,7 @@ describe("a caller's address", () => {
   )
 
   it.each(["0", "17", "-1", "all", "10.0.0.0", "10.0.0.0/33", ""])(
-    'cannot be determined if the trusted proxies are "%s"',
+    'is not read from headers if the trusted proxies have the invalid value "%s"',
     (trust) => {
       assert.isNull(ClientAddress.readTrusted(trust))
     }

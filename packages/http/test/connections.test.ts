@@ -36,8 +36,8 @@ const assertToldToRetry = ({ headers, status, text }: ReturnType<typeof Wire.par
   assert.deepStrictEqual([code, retry_action.type], ["service_unavailable", "retry"])
 }
 
-describe("connections", () => {
-  it.live("beyond the limit are closed until an open connection ends", () =>
+describe("connections to a host", () => {
+  it.live("are refused at the limit until another connection closes", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ connections: 2 })
       const get = head(keys, "GET /v1/things/thing_1")
@@ -54,7 +54,7 @@ describe("connections", () => {
   )
 })
 
-describe("large bodies", () => {
+describe("large request bodies", () => {
   it.live("are refused before they are sent if their declared length is too large", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
@@ -67,7 +67,7 @@ describe("large bodies", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are refused while they stream, and the caller still gets the response", () =>
+  it.live("are refused with 413 during a chunked upload", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const wire = yield* Wire.open(port)
@@ -80,7 +80,7 @@ describe("large bodies", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("cause a refusal that arrives even if the caller reads only after sending everything", () =>
+  it.live("get a 413 response even if the caller reads only after sending everything", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const answer = yield* send("POST", "/v1/things", {
@@ -121,8 +121,8 @@ describe("large bodies", () => {
   )
 })
 
-describe("connections", () => {
-  it.live("stay open after a small unread body", () =>
+describe("connections to a host", () => {
+  it.live("stay open after a request with a small body that the host does not read", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const wire = yield* Wire.open(port)
@@ -132,7 +132,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("make room for a new connection when they break during a body", () =>
+  it.live("stop counting toward the limit when they break during a body", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start({ connections: 1 })
       const wire = yield* readingBody(port, keys, "Content-Length: 100")
@@ -144,7 +144,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("end their callers' waits immediately when the callers disconnect", () =>
+  it.live("cancel a pending long poll when the caller disconnects", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start()
       const wire = yield* Wire.open(port)
@@ -155,7 +155,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("get a response and are closed if they send a request too slowly", () =>
+  it.live("are closed with a 503 response if a request arrives too slowly", () =>
     Effect.gen(function* () {
       const { port } = yield* start({ request_timeout_ms: 300 })
       const wire = yield* Wire.open(port)
@@ -165,8 +165,8 @@ describe("connections", () => {
   )
 })
 
-describe("malformed or incomplete requests", () => {
-  it.live("get one response if the body becomes malformed", () =>
+describe("raw HTTP requests", () => {
+  it.live("get exactly one response, with status 400, if the body is malformed", () =>
     Effect.gen(function* () {
       const { keys, notes, port } = yield* start()
       const wire = yield* readingBody(port, keys, "Transfer-Encoding: chunked")
@@ -180,7 +180,7 @@ describe("malformed or incomplete requests", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("get one response, which allows a retry, if the body never arrives", () =>
+  it.live("get exactly one response, with status 503, if the body never arrives", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ request_timeout_ms: 300 })
       const wire = yield* Wire.open(port)
@@ -191,7 +191,7 @@ describe("malformed or incomplete requests", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("are accepted if their target is a full URL", () =>
+  it.live("are accepted if the target is a full URL", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const text = yield* Wire.exchange(
@@ -212,7 +212,7 @@ describe("starting a host", () => {
     })
   )
 
-  it.live("frees the port if the start is interrupted after binding", () =>
+  it.live("frees the port if startup is interrupted", () =>
     Effect.gen(function* () {
       const { port } = yield* Effect.scoped(start())
       const never = operations.map((operation) => ({ ...operation, available: Effect.interrupt }))
@@ -223,7 +223,7 @@ describe("starting a host", () => {
 })
 
 describe("stopping a host", () => {
-  it.live("answers pending long polls, and then closes the connections", () =>
+  it.live("answers pending long polls before it closes the connections", () =>
     Effect.gen(function* () {
       const woken = yield* Deferred.make<void>()
       const scope = yield* Scope.make()
@@ -242,7 +242,7 @@ describe("stopping a host", () => {
     })
   )
 
-  it.live("interrupts calls that do not end in time, and reports them", () =>
+  it.live("interrupts calls that do not finish in time, and answers them with 503", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { notes, send } = yield* start({ grace_ms: 100 }).pipe(Scope.provide(scope))

@@ -31,7 +31,7 @@ const emptyFolder = Effect.acquireRelease(
 )
 
 describe("the console", () => {
-  it.live("is one page at every path below /console, and loads files only from its host", () =>
+  it.live("serves the same page at every path below /console, and loads files only from its host", () =>
     Effect.gen(function* () {
       const { url } = yield* start({ console: {} })
       const page = yield* get(`${url}/console`)
@@ -72,7 +72,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("is off by default, and refuses every method except GET", () =>
+  it.live("is off by default, and returns 404 for POST", () =>
     Effect.gen(function* () {
       const off = yield* start()
       for (const path of ["/console", "/console/", "/console/console.js"]) {
@@ -84,7 +84,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("finds its base path on every handler", () =>
+  it.live("uses the base path of nodeHandler and webHandler", () =>
     Effect.gen(function* () {
       const service = yield* embedded({ public_url: "https://shop.example/insurance" })
       const node = yield* serving(nodeHandler(service.quotewire, { base_path: "/insurance", console: true }))
@@ -100,7 +100,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("explains what to do if its files are missing", () =>
+  it.live("returns 503 with instructions if its files are missing", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       for (const place of [folder, `${folder}/`, pathToFileURL(folder)]) {
@@ -112,7 +112,7 @@ describe("the console", () => {
     })
   )
 
-  it.live("can be served from a copy of its files", () =>
+  it.live("serves its files from the folder in its options", () =>
     Effect.gen(function* () {
       const folder = new URL("../dist/console", import.meta.url)
       const service = yield* embedded()

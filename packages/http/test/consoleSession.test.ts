@@ -36,7 +36,7 @@ describe("signing in with a console link", () => {
     })
   )
 
-  it.live("still works after a wrong code or a request from another site's page", () =>
+  it.live("refuses wrong codes and other sites' pages without using up the link", () =>
     Effect.gen(function* () {
       const { code, signIn, url } = yield* host
       for (const wrong of ["", "x", `${code}x`, code.slice(1)]) {
@@ -58,7 +58,7 @@ describe("signing in with a console link", () => {
     })
   )
 
-  it.live("rejects malformed bodies and names the wrong field", () =>
+  it.live("refuses a malformed body with an error that names the field", () =>
     Effect.gen(function* () {
       const { code, signIn } = yield* host
       for (const body of [{}, { link: 1 }, { link: null }]) {
@@ -82,7 +82,7 @@ describe("signing in with a console link", () => {
     })
   )
 
-  it.effect("fails after ten minutes", () =>
+  it.effect("fails once the link is ten minutes old", () =>
     Effect.gen(function* () {
       const [early, late] = [yield* makeLink, yield* makeLink]
       assert.notStrictEqual(Redacted.value(early.code), Redacted.value(late.code))

@@ -75,12 +75,15 @@ const listed: Readonly<Record<string, ReadonlyArray<string>>> = {
 
 const known = new Set<string>(operations.map(({ name }) => name))
 
-describe("the contract", () => {
-  it.each(Object.keys(listed).filter((name) => known.has(name)))("lists the refusals of %s correctly", (name) => {
-    // Every operation reads `Service-Version`, even if its list omits the refusal.
-    const wanted = new Set([...common, "invalid_version", ...(listed[name] ?? [])])
-    assert.sameMembers([...codesOf(name)], [...wanted])
-  })
+describe("the API's OpenAPI document", () => {
+  it.each(Object.keys(listed).filter((name) => known.has(name)))(
+    "lists exactly the specified refusals of %s",
+    (name) => {
+      // Every operation reads `Service-Version`, even if its list omits the refusal.
+      const wanted = new Set([...common, "invalid_version", ...(listed[name] ?? [])])
+      assert.sameMembers([...codesOf(name)], [...wanted])
+    }
+  )
 
   it("lists every operation by name, on its route", () => {
     const routes = calls.filter(({ part }) => part === "paths")
@@ -90,7 +93,7 @@ describe("the contract", () => {
     )
   })
 
-  it("states which facts belong to which line", () => {
+  it("accepts a line's facts only for that line", () => {
     const isStart = ajv.getSchema("openapi#/components/schemas/StartInput") ?? assert.fail("no start")
     for (const [line, application] of Object.entries(ExampleApplications.smallest)) {
       assert.isTrue(isStart({ line, request_key: "one", application }), `${line}: ${ajv.errorsText(isStart.errors)}`)
@@ -99,7 +102,7 @@ describe("the contract", () => {
     }
   })
 
-  it("rejects unknown input values, but accepts new values in responses where a list can grow", () => {
+  it("rejects unknown event types in a call, but accepts unknown event types in a response", () => {
     const event = {
       id: "evt_01kafzsk000000000000000000",
       type: "quote.renewed",
@@ -118,14 +121,14 @@ describe("the contract", () => {
     assert.isFalse(isCreate({ url: "https://hooks.example.com", event_types: ["quote.renewed"] }))
   })
 
-  it("requires an update to change at least one field, as the service does", () => {
+  it("requires a subscription update to contain at least one field", () => {
     const body = JsonNode.at(document, call("update_event_subscription"), "requestBody")
     const json = JsonNode.at(document, JsonNode.at(document, body, "content"), "application/json")
     assert.strictEqual(body.required, true)
     assert.strictEqual(JsonNode.at(document, json, "schema").minProperties, 1)
   })
 
-  it("shows a valid example of every body", () => {
+  it("has a valid example of every body", () => {
     const wrong = calls.flatMap(({ part, path, method, call }) => {
       const pointer = `/${part}/${escaped(path)}/${method}`
       const answers = Object.entries(JsonNode.at(document, call, "responses")).filter(
@@ -148,7 +151,7 @@ describe("the contract", () => {
     )
   })
 
-  it("shows valid examples of parameters", () => {
+  it("has only valid examples of parameters", () => {
     const shown = calls.flatMap(({ path, call }) =>
       JsonNode.list(document, call, "parameters")
         .filter((parameter) => "example" in parameter)
@@ -160,7 +163,7 @@ describe("the contract", () => {
     }
   })
 
-  it("describes the webhook of every event type, with its headers and the expected responses", () => {
+  it("describes a webhook for every event type, with its headers and responses", () => {
     const webhooks = calls.filter(({ part }) => part === "webhooks")
     assert.deepStrictEqual(
       webhooks.map(({ path }) => path),
@@ -181,7 +184,7 @@ describe("the contract", () => {
     }
   })
 
-  it("lists the Retry-After header on every 429 and 503", () => {
+  it("requires a Retry-After header on every 429 and 503 response", () => {
     const paths = calls.filter(({ part }) => part === "paths")
     assert.isNotEmpty(paths)
     for (const { name, part, call } of paths) {
@@ -193,7 +196,7 @@ describe("the contract", () => {
     }
   })
 
-  it("is correct for a host that is served below a path", () => {
+  it("contains the host's configured addresses and webhook header names", () => {
     const text = JSON.stringify(document)
     assert.deepStrictEqual(document.servers, [{ url: baseUrl }])
     assert.notInclude(text, OpenApi.recorded_at)

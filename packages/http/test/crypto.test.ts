@@ -7,8 +7,8 @@ import { Digest, Mac, SecureRandom } from "effect/crypto"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-describe("Node's cryptography", () => {
-  it.effect("seals and opens text interchangeably with the runtime's own cryptography", () =>
+describe("the Node cryptography layer", () => {
+  it.effect("encrypts and decrypts text interchangeably with Web Crypto", () =>
     Effect.gen(function* () {
       const random = yield* SecureRandom.SecureRandom
       const keys = { aead: yield* random.randomBytes(32), mac: yield* random.randomBytes(32) }
@@ -33,7 +33,7 @@ describe("Node's cryptography", () => {
     }).pipe(Effect.provide(NodeCrypto.layer))
   )
 
-  it.effect("signs like the runtime's own cryptography", () =>
+  it.effect("produces the same signatures as Web Crypto", () =>
     Effect.gen(function* () {
       const ours = yield* Mac.Mac
       const web = yield* Effect.provide(Mac.Mac, Mac.layerWebCrypto)
@@ -49,7 +49,7 @@ describe("Node's cryptography", () => {
     }).pipe(Effect.provide(NodeCrypto.layer))
   )
 
-  it.effect("computes digests like the runtime's own cryptography", () =>
+  it.effect("computes the same digests as node:crypto", () =>
     Effect.gen(function* () {
       const digest = yield* Digest.Digest
       for (const [algorithm, name] of [

@@ -32,7 +32,7 @@ describe("a service embedded in a server", () => {
   )
 
   for (const base_url of ["https://host.example/insurance", "https://host.example/insurance/"]) {
-    it.live(`names created resources below its mount path: ${base_url}`, () =>
+    it.live(`includes its mount path in the Location of a created resource: ${base_url}`, () =>
       Effect.gen(function* () {
         const { server } = yield* makeKeys
         const { handle } = yield* Http.handler({ operations, base_url })
@@ -60,7 +60,7 @@ describe("a service embedded in a server", () => {
     { base_url: "https://host.example", docs_url: "https://host.example/docs?secret" },
     { base_url: "https://host.example", cors_origins: ["https://shop.example/secret"] },
     { base_url: "https://host.example", cors_origins: ["https://shop.example\r\nsecret: a"] }
-  ])("names the setting with an invalid address, without repeating the address: %j", (addresses) =>
+  ])("reports which setting has an invalid address, without repeating the address: %j", (addresses) =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(Http.handler({ operations, ...addresses }))
       const [name = ""] = Object.keys(addresses).slice(-1)
@@ -70,7 +70,7 @@ describe("a service embedded in a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("accepts allowed origins in the form that browsers send", () =>
+  it.live("normalizes allowed origins to the form that browsers send", () =>
     Effect.gen(function* () {
       const { handle } = yield* Http.handler({
         operations,
@@ -114,7 +114,7 @@ describe("a service embedded in a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("responds to each call that it interrupts", () =>
+  it.live("answers each interrupted call with 503", () =>
     Effect.gen(function* () {
       const { handle, interruptAll } = yield* Http.handler(settings)
       const broken = yield* Deferred.make<number>()
@@ -131,7 +131,7 @@ describe("a service embedded in a server", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("ignores a request that another handler has answered, but answers all other requests", () =>
+  it.live("does not answer a request that the server has already answered", () =>
     Effect.gen(function* () {
       const first = yield* Deferred.make<ServerResponse>()
       const answerFirst = () => Effect.runFork(Effect.map(Deferred.await(first), (response) => response.end("first")))

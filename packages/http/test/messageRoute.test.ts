@@ -87,7 +87,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("can respond with events, and is interrupted if the caller disconnects", () =>
+  it.live("can stream events, and is interrupted when the caller disconnects", () =>
     Effect.gen(function* () {
       const hungUp = yield* Deferred.make<void>()
       const { keys, send, url } = yield* start({ operations, routes: MessageRoute.make(telling(hungUp), pages) })
@@ -113,7 +113,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("chooses the response to a body that is compressed or not UTF-8 JSON", () =>
+  it.live("decides how to answer a body that is compressed or not UTF-8 JSON", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const json = { "content-type": "application/json" }
@@ -130,7 +130,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("is not called for a wrong or missing key or an oversized body", () =>
+  it.live("is not called for an invalid or missing key, or for an oversized body", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* serve()
       const wrong = ["x", `${keys.server}, y`]
@@ -147,7 +147,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("rejects GET, HEAD, DELETE and a plain OPTIONS with 405", () =>
+  it.live("returns 405 for GET, HEAD, DELETE and OPTIONS", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       for (const method of ["GET", "HEAD", "DELETE", "OPTIONS"]) {
@@ -159,7 +159,7 @@ describe("a message endpoint", () => {
     })
   )
 
-  it.live("logs requests without a message, but not requests with a wrong key", () =>
+  it.live("reports refused requests to the request log, except requests with a wrong key", () =>
     Effect.gen(function* () {
       const calls: Array<FinishedCall.FinishedCall> = []
       const onFinishedCall = Layer.succeed(FinishedCall.OnFinishedCall, (call) => void calls.push(call))
@@ -192,7 +192,7 @@ describe("web pages that call a message endpoint", () => {
   const statusOf = (host: Pick<TestHost, "send">, origin: string) =>
     Effect.map(host.send("POST", path, { json: 1, headers: { origin } }), ({ status }) => status)
 
-  it.live("are refused with 403 from any origin that is not allowed, even localhost", () =>
+  it.live("get 403 unless their origin is allowed, even on localhost", () =>
     Effect.gen(function* () {
       const host = yield* serve()
       for (const origin of [
@@ -209,7 +209,7 @@ describe("web pages that call a message endpoint", () => {
     })
   )
 
-  it.live("may use any localhost port if the host allows it", () =>
+  it.live("can call from any localhost port if the host allows localhost", () =>
     Effect.gen(function* () {
       const host = yield* serve({ allowed: [], loopback: true })
       for (const origin of [

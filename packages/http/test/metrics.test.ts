@@ -82,7 +82,7 @@ describe("a host's metrics", () => {
   )
 
   itMeasures(
-    "include the process's resource usage, and are served on only one path",
+    "include the process's resource usage, and are served only at /metrics on their own port",
     Effect.gen(function* () {
       const { host, base_url } = yield* measured
       const samples = yield* scrape(base_url)
@@ -123,7 +123,7 @@ describe("a host's traces", () => {
   )
 })
 
-describe("a failing host hook", () => {
+describe("a failing onAnswered hook", () => {
   it.live.each<readonly [string, () => unknown]>([
     [
       "throws",
@@ -132,7 +132,7 @@ describe("a failing host hook", () => {
       }
     ],
     ["rejects", () => Promise.reject(new Error("no"))]
-  ])("is logged when it %s, and calls still get responses", ([, onAnswered]) =>
+  ])("is logged if it %s, and does not affect responses", ([, onAnswered]) =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const logger = Logger.make(({ cause, message }) => lines.push(`${message} ${Cause.pretty(cause)}`))

@@ -15,7 +15,7 @@ const at = (...names: ReadonlyArray<string>): unknown =>
   names.reduce<unknown>((node, name) => (Predicate.isObject(node) ? node[name] : undefined), document)
 
 describe("the OpenAPI document", () => {
-  it("passes Redocly without a warning", async () => {
+  it("passes the Redocly linter without a warning", async () => {
     const { code, printed } = await lint(document)
     assert.isTrue(code === 0 && !/warning/i.test(printed), printed)
   })
@@ -29,7 +29,7 @@ describe("the OpenAPI document", () => {
     })
   )
 
-  it("states where each part of an input is sent", () => {
+  it("lists each input field as a path parameter, a query parameter or a body field", () => {
     const get = at("paths", "/v1/things/{id}", "get")
     assert.deepInclude(get, { operationId: "get_thing", tags: ["Things"] })
     assert.deepStrictEqual(at("paths", "/v1/things/{id}", "get", "parameters"), [
@@ -56,7 +56,7 @@ describe("the OpenAPI document", () => {
     assert.deepInclude(body, { required: ["name"], additionalProperties: false })
   })
 
-  it("describes a schema with its annotations", () => {
+  it("contains the descriptions from an input's schema", () => {
     const schema = ["requestBody", "content", "application/json", "schema", "properties", "application"]
     assert.deepStrictEqual(at("paths", "/v1/things", "post", ...schema), {
       description: "Free facts",
@@ -65,7 +65,7 @@ describe("the OpenAPI document", () => {
     })
   })
 
-  it("lists every refusal of an operation, with an example", () => {
+  it("lists an operation's refusals, each with a valid example", () => {
     const responses = at("paths", "/v1/things", "post", "responses")
     assert.sameMembers(Object.keys(Predicate.isObject(responses) ? responses : {}), [
       "201",

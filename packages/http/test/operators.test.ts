@@ -58,7 +58,7 @@ const knock = (
 const everyOperation: ReadonlyArray<Operation> = operatorOperations
 
 describe("the operators' API", () => {
-  it.live("gives no data without a valid token", () =>
+  it.live("returns 401 from every operation without a valid operator token", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, keyOf, send, tokens } = host
@@ -105,7 +105,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("requires each operation's scope, and records calls without it", () =>
+  it.live("requires the scope of each operation, and adds refused calls to the audit log", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, send, tokens } = host
@@ -125,7 +125,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("records every call with a valid token, whatever its outcome", () =>
+  it.live("adds every call with a valid token to the audit log, whether the call succeeds or not", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, send, tokens } = host
@@ -163,7 +163,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("gives a token no access to the public API", () =>
+  it.live("uses tokens that give no access to the public API", () =>
     Effect.gen(function* () {
       const { all, send, tokens } = yield* start
       const { token } = yield* tokens.create({ name: "everything", scopes: all })

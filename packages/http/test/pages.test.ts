@@ -42,7 +42,7 @@ describe("HTML pages", () => {
     })
   )
 
-  it.live("run no scripts, load nothing and escape all data", () =>
+  it.live("run no scripts, load no other files, and escape all data", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ routes: [Handoff.route((token) => Effect.succeed(destinations[token] ?? dead))] })
       const gone = yield* send("GET", "/go/dead", { key: null })
@@ -98,7 +98,7 @@ describe("the API reference page", () => {
     })
   )
 
-  it.live("is not resent to a browser that has it cached", () =>
+  it.live("is not sent again to a browser that has a current copy", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       for (const path of ["/docs", "/openapi.json"]) {
@@ -114,7 +114,7 @@ describe("the API reference page", () => {
     })
   )
 
-  it.effect("is a complete static page without Scalar", () =>
+  it.effect("is a complete static page if Scalar is not available", () =>
     Effect.gen(function* () {
       const document = OpenApi.document(operations, "https://api.quotewire.dev")
       const [route, ...others] = Reference.routes(() => document, null)
@@ -182,7 +182,7 @@ describe("routes outside the API", () => {
     })
   )
 
-  it.live("pass on carriers' callbacks byte for byte", () =>
+  it.live("pass carriers' callbacks to the service byte for byte", () =>
     Effect.gen(function* () {
       const received: Array<string> = []
       const { send } = yield* start({
@@ -204,7 +204,7 @@ describe("routes outside the API", () => {
     })
   )
 
-  it.live("return 500 without details if they fail, even because of an invalid header", () =>
+  it.live("return 500 without details if a handler fails or sets an invalid header", () =>
     Effect.gen(function* () {
       const { send } = yield* start({
         routes: [
@@ -226,14 +226,14 @@ describe("routes outside the API", () => {
   )
 })
 
-describe("browsers", () => {
+describe("web pages that call the API", () => {
   const origin = "https://shop.example"
   const preflight = (method: string, from = origin) => ({
     key: null,
     headers: { origin: from, "access-control-request-method": method }
   })
 
-  it.live("can call the operations that a widget key allows, from allowed origins", () =>
+  it.live("can call the operations that a widget key allows if their origin is allowed", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ cors_origins: [origin] })
       const open = yield* send("OPTIONS", "/v1/things/th_1", preflight("GET"))
@@ -252,7 +252,7 @@ describe("browsers", () => {
     })
   )
 
-  it.live("can call no operation if no origin is allowed", () =>
+  it.live("can call no operation if the host allows no origin", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       assert.strictEqual((yield* send("OPTIONS", "/v1/things/th_1", preflight("GET"))).status, 404)

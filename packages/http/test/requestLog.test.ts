@@ -23,7 +23,7 @@ const logged = (send: TestHost["send"], answers: ReadonlyArray<TestAnswer>) =>
   )
 
 describe("the request log over HTTP", () => {
-  it.live("lists every request with a valid key, even if it is unroutable or too large", () =>
+  it.live("lists every request with a valid key, even if the path is unknown or the body is too large", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       const answers = [
@@ -57,7 +57,7 @@ describe("the request log over HTTP", () => {
     })
   )
 
-  it.live("names the calling program, but shows nothing about requests without a valid key", () =>
+  it.live("shows each caller's user agent, and omits requests without a valid key", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations })
       const strangers = [

@@ -13,7 +13,7 @@ const versionOf = ({ headers, status }: Pick<TestAnswer, "headers" | "status">) 
 const named = (date: string) => ({ headers: { "service-version": date } })
 
 describe("the Service-Version header", () => {
-  it.live("selects the revision of responses and refusals, but a 404 uses the newest revision", () =>
+  it.live("selects the revision of every response except 401 and 404", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* serving
       const revisionOf = (target: string, options = {}) =>

@@ -76,7 +76,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is parsed in small parts while its connection's requests await their responses", () =>
+  it.live("is parsed in small parts while earlier requests await their responses", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const { port } = yield* wary({
@@ -94,7 +94,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("has all its requests answered, however many normal requests arrive together", () =>
+  it.live("gets a response to every request, even if hundreds of requests arrive together", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const text = yield* Wire.exchange(port, get(padding).repeat(300) + last)
@@ -117,7 +117,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("arrives unchanged in pieces of any size, even if the caller has closed its end", () =>
+  it.live("is passed on unchanged, whatever the size of its pieces", () =>
     Effect.gen(function* () {
       const port = yield* hashing
       const sends = async (pieces: ReadonlyArray<Uint8Array>) => {

@@ -37,7 +37,7 @@ describe("a JSON-RPC batch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("may have one to ten messages; otherwise it is refused as a whole", () =>
+  it.effect("is refused unless it contains one to ten messages", () =>
     Effect.gen(function* () {
       const of = (length: number) => send({ as: "server", message: Array.from({ length }, () => ping) })
       assert.lengthOf((yield* of(10)).body, 10)
@@ -48,7 +48,7 @@ describe("a JSON-RPC batch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("cannot contain a handshake or a message from the revision without handshakes", () =>
+  it.effect("gets an error for a handshake or for a message of the revision without handshakes", () =>
     Effect.gen(function* () {
       const initialize = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-03-26" } }
       const { body } = yield* send({ as: "server", message: [initialize, modern("tools/list"), ping] })
@@ -79,7 +79,7 @@ describe("a JSON-RPC batch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("appears in the request log call by call, each with its own ID", () =>
+  it.effect("is logged as separate calls, each with its own request ID", () =>
     Effect.gen(function* () {
       yield* send({ as: "server", message: [pets, { ...pets, id: 8 }, ping, { nonsense: true }] })
       yield* TestClock.adjust(1_000)
@@ -95,7 +95,7 @@ describe("a JSON-RPC batch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("counts against the limits as the sum of its calls", () =>
+  it.effect("counts toward the limits once for each of its calls", () =>
     Effect.gen(function* () {
       const start = { ...toolsCall("start_quote_request", { line: "renters" }), id: 1 }
       const codesOf = (length: number) =>

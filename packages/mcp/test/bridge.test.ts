@@ -47,7 +47,7 @@ describe("a stdio bridge to a host", () => {
       "text/event-stream"
     ]
   ] as const) {
-    it.effect(`responds to a call even if the host sends ${what} with endless nesting`, () =>
+    it.effect(`responds to a call even if the host sends ${what} with very deep nesting`, () =>
       Effect.gen(function* () {
         const headers = { "content-type": type }
         const answer = yield* bridgeTo(() => Effect.succeed(new Response(text, { headers })))
@@ -77,7 +77,7 @@ describe("a stdio bridge to a host", () => {
     })
   )
 
-  it.effect("passes on notifications, refuses other host requests, and reports a missing response", () =>
+  it.effect("forwards the host's notifications, and refuses the host's requests other than forms", () =>
     Effect.gen(function* () {
       const told: Array<unknown> = []
       const sent: Array<string> = []
@@ -97,7 +97,7 @@ describe("a stdio bridge to a host", () => {
     })
   )
 
-  it.effect("withdraws a form if the host withdraws it or the form's call ends", () =>
+  it.effect("closes a form if the host cancels the form or the call ends", () =>
     Effect.gen(function* () {
       const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: asks.id } }
       const result = { jsonrpc: "2.0", id: 1, result: { isError: true } }
@@ -187,7 +187,7 @@ describe("a stdio bridge to a host", () => {
     )
   }
 
-  it.effect("passes on the host's error even if the host could not read the call's ID", () =>
+  it.effect("forwards the host's error even if the host could not read the call's ID", () =>
     Effect.gen(function* () {
       const error = { code: -32700, message: "This is not valid JSON." }
       const answer = yield* bridgeTo(() => Effect.sync(() => Response.json({ jsonrpc: "2.0", id: null, error })))
@@ -207,7 +207,7 @@ describe("a stdio bridge to a host", () => {
     })
   )
 
-  it.effect("sends only a few form answers at a time while the host accepts no answer", () =>
+  it.effect("sends only a few form answers at a time while the host does not respond", () =>
     Effect.gen(function* () {
       let open = 0
       const forms = Array.from({ length: 500 }, (_, i) => ({ ...asks, id: `form-${i}` }))
@@ -226,7 +226,7 @@ describe("a stdio bridge to a host", () => {
     })
   )
 
-  it.effect("resends the answer to a form if the host cannot accept it yet", () =>
+  it.effect("resends the answer to a form while the host refuses it with 503 or 429", () =>
     Effect.gen(function* () {
       const sent: Array<string> = []
       const started = JSON.stringify(asks)

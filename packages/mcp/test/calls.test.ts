@@ -37,8 +37,8 @@ const advanced = Effect.fnUntraced(function* (seconds: number) {
   yield* (yield* World.World).call(advance, { seconds })
 })
 
-describe("a call that waits", () => {
-  it.effect("reports its progress in HTTP events if the program asks for progress", () =>
+describe("a tool call that waits for a change", () => {
+  it.effect("reports progress as server-sent events if the client asks for progress", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const { id, version } = (yield* start).structuredContent
@@ -98,7 +98,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("returns when the request has changed", () =>
+  it.effect("returns when the quote request has changed", () =>
     Effect.gen(function* () {
       const { read, version } = yield* readWaiting
       yield* advanced(1)
@@ -107,7 +107,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("stops immediately when its caller disconnects", () =>
+  it.effect("stops immediately when the caller disconnects", () =>
     Effect.gen(function* () {
       const { read } = yield* readWaiting
       yield* Fiber.interrupt(read)
@@ -115,7 +115,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("returns if a person must act, and tells the model to ask rather than loop", () =>
+  it.effect("returns if a person must act, and tells the model to ask the person", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const { call } = yield* Agents
@@ -154,7 +154,7 @@ describe("a call that waits", () => {
   )
 })
 
-describe("a refusal", () => {
+describe("a tool's refusal", () => {
   const invented = {
     line: "renters",
     request_key: "0d9c9b1e-7f51-4c2e-9d3e-0a4f5f1f7c11",
@@ -163,7 +163,7 @@ describe("a refusal", () => {
     application: flat
   }
 
-  it.effect("tells the model to ask for a missing consent, but not what to send", () =>
+  it.effect("tells the model to ask the person for a missing consent, but not what to send", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const { content, isError, structuredContent } = yield* agents.call("start_quote_request", invented)
@@ -197,7 +197,7 @@ describe("a refusal", () => {
 })
 
 describe("a thousand concurrent calls", () => {
-  it.effect("each get a response with their own ID, even if some IDs are invalid", () =>
+  it.effect("each get a response with the call's own ID, even if some calls are invalid", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const answers = yield* Effect.forEach(
@@ -219,7 +219,7 @@ describe("a thousand concurrent calls", () => {
 })
 
 describe("callers without a key", () => {
-  it.effect("are limited by address, and learn how long to wait", () =>
+  it.effect("are limited by IP address, and are told how long to wait", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const from = (address: string) =>

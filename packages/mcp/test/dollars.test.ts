@@ -4,8 +4,8 @@ import * as Dollars from "../src/answers/Dollars.ts"
 
 const intl = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" })
 
-describe("a price", () => {
-  it("is written in US format", () => {
+describe("a price in a tool result", () => {
+  it("is formatted in US dollars", () => {
     fc.assert(
       fc.property(fc.integer({ min: -99, max: 10_000_000_000 }), (cents) => {
         assert.strictEqual(Dollars.format(cents), intl.format(cents / 100))

@@ -64,7 +64,7 @@ const started = Effect.map(
 const noStart = Effect.map(started, (requests) => assert.lengthOf(requests, 0))
 
 describe("a program that can show forms", () => {
-  it.effect("shows the disclosure word for word, and the call continues if the person agrees", () =>
+  it.effect("gets a form with the exact disclosure, and its call continues if the person agrees", () =>
     Effect.gen(function* () {
       yield* at
       const question = yield* send(startWith(1))
@@ -99,7 +99,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets a refusal for invalid input before any form", () =>
+  it.effect("gets a refusal instead of a form for invalid input", () =>
     Effect.gen(function* () {
       const wrong = yield* send(startWith(1, { application: { dwelling: { type: "castle" } } }))
       assert.strictEqual(wrong.structuredContent.error.code, "invalid_input")
@@ -122,7 +122,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is asked for missing facts under the line's labels; no argument is needed", () =>
+  it.effect("gets a form for missing facts, with the line's labels", () =>
     Effect.gen(function* () {
       yield* at
       const { dwelling } = ExampleApplications.smallest.renters
@@ -143,7 +143,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is asked for missing facts, but not for consent, if it has a key", () =>
+  it.effect("gets a form for missing facts, but not for consent, if it has a key", () =>
     Effect.gen(function* () {
       const args = startWith(1, { consent_receipt_id: "receipt-0001", application: { dwelling: { type: "condo" } } })
       const question = yield* send(args, { as: "platform" })
@@ -155,7 +155,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is asked for either of two alternative facts, and can answer with a number", () =>
+  it.effect("gets a form with optional fields for two alternative facts", () =>
     Effect.gen(function* () {
       const pets = [{ species: "cat", breed: "mixed" }]
       const args = startWith(1, { line: "pet", application: { residence: { state: "NY", zip: "10001" }, pets } })
@@ -168,7 +168,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is asked for every missing fact, even inside lists", () =>
+  it.effect("gets a form for every missing fact, even for facts in lists", () =>
     Effect.gen(function* () {
       yield* at
       const args = startWith(1, { line: "personal_auto", application: {} })
@@ -198,7 +198,7 @@ describe("a program that can show forms", () => {
     ["applicant.first_name", false],
     ["applicant.phone", false]
   ] as const) {
-    it.effect(`${isAsked ? "is" : "is not"} asked for a missing ${need} in a form`, () =>
+    it.effect(`gets ${isAsked ? "a" : "no"} form for a missing ${need}`, () =>
       Effect.gen(function* () {
         const result = yield* send(startWith(1))
         if (isAsked) return assert.property(result.inputRequests.facts.params.requestedSchema.properties, need)
@@ -231,40 +231,38 @@ describe("a program that can show forms", () => {
   )
 })
 
-describe("a person who declines", () => {
+describe("a person's answer to a form", () => {
   for (const answer of [{ action: "decline" }, { action: "accept", content: { agree: false } }]) {
-    it.effect(
-      `ends the start call for good, and the model does not learn how to agree (${JSON.stringify(answer)})`,
-      () =>
-        Effect.gen(function* () {
-          const question = yield* send(startWith(1))
-          const refused = yield* send(startWith(1), answering(question, answer))
-          assert.isTrue(refused.isError)
-          assert.strictEqual(refused.structuredContent.error.retry_action.type, "none")
-          assert.include(refused.content[0].text, "said no")
-          for (const taught of ["2026-09-26", "true", "disclosure_version", "requestState", "argument"]) {
-            assert.notInclude(refused.content[0].text, taught)
-          }
-          // What an agent might try next, each with the same start.
-          const forged = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
-          const again = [
-            send(startWith(1)),
-            send(startWith(1, forged)),
-            send(startWith(1), answering(question, agreeing)),
-            send(startWith(1, forged), { capabilities: {} })
-          ]
-          for (const attempt of yield* Effect.all(again)) {
-            assert.isTrue(attempt.isError)
-            assert.include(attempt.content[0].text, "said no")
-          }
-          // Another start call asks the person again, whatever its arguments say.
-          assert.strictEqual((yield* send(startWith(2, forged))).resultType, "input_required")
-          yield* noStart
-        }).pipe(Effect.provide(layer()))
+    it.effect(`ends the start call permanently if the person declines: ${JSON.stringify(answer)}`, () =>
+      Effect.gen(function* () {
+        const question = yield* send(startWith(1))
+        const refused = yield* send(startWith(1), answering(question, answer))
+        assert.isTrue(refused.isError)
+        assert.strictEqual(refused.structuredContent.error.retry_action.type, "none")
+        assert.include(refused.content[0].text, "said no")
+        for (const taught of ["2026-09-26", "true", "disclosure_version", "requestState", "argument"]) {
+          assert.notInclude(refused.content[0].text, taught)
+        }
+        // What an agent might try next, each with the same start.
+        const forged = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
+        const again = [
+          send(startWith(1)),
+          send(startWith(1, forged)),
+          send(startWith(1), answering(question, agreeing)),
+          send(startWith(1, forged), { capabilities: {} })
+        ]
+        for (const attempt of yield* Effect.all(again)) {
+          assert.isTrue(attempt.isError)
+          assert.include(attempt.content[0].text, "said no")
+        }
+        // Another start call asks the person again, whatever its arguments say.
+        assert.strictEqual((yield* send(startWith(2, forged))).resultType, "input_required")
+        yield* noStart
+      }).pipe(Effect.provide(layer()))
     )
   }
 
-  it.effect("stays declined for the request_key, even if a retry omits the facts given in a form", () =>
+  it.effect("stays in force for the request_key if the person declines, even if a retry omits facts", () =>
     Effect.gen(function* () {
       const args = startWith(1, { application: { dwelling: { address: { state: "NY", zip: "10001" } } } })
       const facts = yield* send(args)
@@ -285,7 +283,7 @@ describe("a person who declines", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is not asked again, unlike a person who closes the form", () =>
+  it.effect("can be given in another form if the person only closed the form", () =>
     Effect.gen(function* () {
       const question = yield* send(startWith(1))
       for (const answer of [{ action: "cancel" }, {}, "yes"].map((given) => answering(question, Object(given)))) {
@@ -298,7 +296,7 @@ describe("a person who declines", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is not asked again for facts that a form requested", () =>
+  it.effect("ends the call without another form if the person declines to give facts", () =>
     Effect.gen(function* () {
       const args = startWith(1, { application: { dwelling: { type: "condo" } } })
       const question = yield* send(args)
@@ -310,8 +308,8 @@ describe("a person who declines", () => {
   )
 })
 
-describe("a question's requestState", () => {
-  it.effect("is valid for ten minutes, for its own caller and arguments, and cannot be altered", () =>
+describe("a form's requestState", () => {
+  it.effect("is accepted for ten minutes, unaltered, from the same caller with the same arguments", () =>
     Effect.gen(function* () {
       yield* at
       const question = yield* send(startWith(1))

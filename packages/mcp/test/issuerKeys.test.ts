@@ -40,7 +40,7 @@ describe("the OAuth issuer's keys", () => {
     )
   )
 
-  it.effect("are reloaded for a new key ID, but not for every made-up key ID", () =>
+  it.effect("are reloaded for an unknown key ID at most once in ten seconds", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ requested, rotate, token }) {
         assert.strictEqual((yield* sendWith(yield* token())).status, 200)
@@ -56,7 +56,7 @@ describe("the OAuth issuer's keys", () => {
     )
   )
 
-  it.effect("stop verifying a cached token five minutes after their removal", () =>
+  it.effect("no longer verify a cached token five minutes after the issuer removes them", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ rotate, token }) {
         const old = yield* token()
@@ -68,7 +68,7 @@ describe("the OAuth issuer's keys", () => {
     )
   )
 
-  it.effect("are used for an hour while the issuer is down; then the response is 503", () =>
+  it.effect("are used for an hour while the issuer is down, and after an hour calls get 503", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ answerWith, token }) {
         const long = yield* token({ exp: 4_000_000_000 })
@@ -194,7 +194,7 @@ describe("an access token", () => {
   it.effect.each<readonly [string, string]>([
     ["is not printable", "a\nlevel=error text=forged"],
     ["is not ASCII", "ключ"],
-    ["is long", "k".repeat(101)],
+    ["is longer than 100 characters", "k".repeat(101)],
     ["is empty", ""]
   ])("causes a warning that omits the kid if the kid %s", ([, kid]) =>
     withLog((logged) =>
@@ -209,7 +209,7 @@ describe("an access token", () => {
     )
   )
 
-  it.effect("causes a warning if several keys match it, with or without a kid", () =>
+  it.effect("causes a warning if several keys match, whether or not the token has a kid", () =>
     Effect.forEach([{ kid: "k1" }, { kid: null }], (options) =>
       withLog((logged) =>
         withIssuer(
@@ -236,7 +236,7 @@ describe("an access token", () => {
     )
   )
 
-  it.effect("causes one warning a minute per problem, for instance when keys cannot be loaded", () =>
+  it.effect("causes one warning a minute for each kind of problem", () =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ answerWith, token }) {
@@ -258,7 +258,7 @@ describe("an access token", () => {
     )
   )
 
-  it.effect("causes a warning about its key if the runtime rejects that key", () =>
+  it.effect("causes a warning if the runtime cannot use the token's key", () =>
     withLog((logged) =>
       withIssuer(
         Effect.fnUntraced(function* ({ answerWith, keys, token }) {

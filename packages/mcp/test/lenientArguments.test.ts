@@ -14,8 +14,8 @@ const facts = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apart
 const start = { line: "renters", request_key: "k-1", consent_receipt_id: "receipt-0001", application: facts }
 const contact = { receipt_id: "receipt-0002", channels: ["email"] }
 
-describe("null", () => {
-  it.effect("means that an optional argument was omitted", () =>
+describe("null in a tool's arguments", () => {
+  it.effect("counts as an omitted optional argument", () =>
     Effect.gen(function* () {
       const nothing = { limit: null, cursor: null, status: null, line: null, created_after: null }
       assert.isFalse((yield* call("list_quote_requests", nothing)).isError)
@@ -35,7 +35,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("means that a fact was omitted, at any depth", () =>
+  it.effect("counts as an omitted fact, at any depth", () =>
     Effect.gen(function* () {
       const application = {
         applicant: { first_name: null, email: null },
@@ -55,7 +55,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("means that a required argument is missing, and is refused for an unknown argument", () =>
+  it.effect("is refused for a required argument and for an unknown argument", () =>
     Effect.gen(function* () {
       const refused = yield* call("get_quote_request", { id: null, text: null })
       assert.sameMembers([...wrongOf(refused)], ["id: This field is required.", "text: This field is not known."])
@@ -67,7 +67,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is never treated as agreement", () =>
+  it.effect("never counts as consent", () =>
     Effect.gen(function* () {
       const keyless = { line: "renters", request_key: "0b6d7f6e-3c1f-4f0e-9a53-0a8f0f6f2a11", application: facts }
       for (const quote_disclosure_accepted of [null, "true", "false", 1]) {
@@ -80,7 +80,7 @@ describe("null", () => {
 })
 
 describe("an object sent as JSON text", () => {
-  it.effect("is parsed, and has the same effect as a call that sends the object itself", () =>
+  it.effect("has the same effect as the object itself", () =>
     Effect.gen(function* () {
       const first = yield* call("start_quote_request", {
         ...start,
@@ -95,7 +95,7 @@ describe("an object sent as JSON text", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is rejected at its path, without being repeated, if it is malformed or too long", () =>
+  it.effect("is refused without being repeated if the text is malformed or too long", () =>
     Effect.gen(function* () {
       const long = JSON.stringify({ ...facts, padding: "secret".repeat(11_000) })
       for (const application of ["secret", "", "[1]", "null", '"{}"', '{"secret":', "{secret}", long]) {
@@ -119,7 +119,7 @@ describe("an object sent as JSON text", () => {
 })
 
 describe("a whole number sent as text", () => {
-  it.effect("is parsed as a number if it is within bounds", () =>
+  it.effect("is accepted as a number if the number is within bounds", () =>
     Effect.gen(function* () {
       const { id, version } = (yield* call("start_quote_request", start)).structuredContent
       const read = yield* call("get_quote_request", { id, wait_seconds: "0", since_version: `${version}` })

@@ -22,8 +22,8 @@ const shown = Effect.gen(function* () {
 const shownWith = (lines: Lines.LineSet) =>
   Effect.provide(shown, Layer.provide(layer(), Layer.succeed(Lines.Lines, lines)))
 
-describe("a host's lines", () => {
-  it.effect("change only the line names in the tools and the instructions", () =>
+describe("a host's insurance lines", () => {
+  it.effect("change only the names and facts of lines in the tools and the instructions", () =>
     Effect.gen(function* () {
       const usual = yield* Effect.provide(shown, layer())
       assert.include(usual, '"enum":["personal_auto","renters","pet"]')
@@ -38,7 +38,7 @@ describe("a host's lines", () => {
     })
   )
 
-  it.effect("appear with their facts in the start tool's declaration, even a custom line", () =>
+  it.effect("appear with their facts in the start tool's declaration", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const { body } = yield* send({ as: "server", message: ask("tools/list") })
@@ -56,7 +56,7 @@ describe("a host's lines", () => {
     )
   )
 
-  it.effect("may have neither a credit disclosure nor fees", () =>
+  it.effect("are described correctly if they have neither a credit disclosure nor fees", () =>
     Effect.gen(function* () {
       const text = yield* shownWith(Lines.linesOf([bicycle]))
       assert.include(text, "no line has a credit disclosure")

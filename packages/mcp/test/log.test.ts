@@ -43,7 +43,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("finds the calls about a request by the request's ID", () =>
+  it.effect("finds the calls about a quote request by the quote request's ID", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 10, 20, 12))
       const { call } = yield* Agents
@@ -74,7 +74,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("names the client as the client describes itself, in every protocol era, on any host", () =>
+  it.effect("contains the client's own name and version, from a session or from a call's metadata", () =>
     Effect.gen(function* () {
       const { headers } = yield* send({ message: hello })
       const session = headers["mcp-session-id"] ?? ""
@@ -100,7 +100,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("names the client of an initialize request, and records protocol refusals", () =>
+  it.effect("records an initialize request with the client's name, and a refused GET request", () =>
     Effect.gen(function* () {
       yield* send({ message: hello })
       yield* send({ method: "GET" })
@@ -132,7 +132,7 @@ describe("the request log", () => {
 })
 
 describe("the failed-authentication limit", () => {
-  it.effect("counts a request with a refused key once, whatever the request calls", () =>
+  it.effect("counts each request with an invalid key once", () =>
     Effect.gen(function* () {
       const wrong = { authorization: "Bearer sandbox_server_wrong" }
       const statuses = []

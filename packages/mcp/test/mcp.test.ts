@@ -7,8 +7,8 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect } from "effect"
 import manifest from "../package.json" with { type: "json" }
 
-describe("the agent endpoint of the whole service", () => {
-  it.effect("reports its package's version, and remembers how the client describes itself", () =>
+describe("the MCP endpoint of the whole service", () => {
+  it.effect("returns the package's version and a session ID for an initialize request", () =>
     Effect.gen(function* () {
       const { keys } = yield* World.World
       const [post] = MessageRoute.make(mcp(), { allowed: [], loopback: false })

@@ -101,7 +101,7 @@ describe("an issuer's token", () => {
     )
   )
 
-  it.effect("is refused with 403 without a valid scope; the challenge names the narrowest scope", () =>
+  it.effect("is refused with 403 and a challenge for the narrowest scope if it has no valid scope", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const { headers, status } = yield* sendWith(yield* token({ scope: "openid toString" }))
@@ -150,7 +150,7 @@ describe("an issuer's token", () => {
 })
 
 describe("callers without a token", () => {
-  it.effect("are admitted with a key, or keyless if the host has a keyless workspace", () =>
+  it.effect("are accepted with a key, or without a key if the host has a keyless workspace", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
         const agents = yield* Agents
@@ -163,7 +163,7 @@ describe("callers without a token", () => {
     )
   )
 
-  it.effect("are asked to sign in for a tool; callers with a token are asked for a scope", () =>
+  it.effect("get a challenge to sign in for a tool that needs a scope", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const keyless = yield* sendWith(null, listRequests)
@@ -177,7 +177,7 @@ describe("callers without a token", () => {
     )
   )
 
-  it.effect("get a plain refusal for a tool that no scope allows", () =>
+  it.effect("get a tool error, not a challenge, for a tool that no scope allows", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
         const { body, status } = yield* sendWith(null, listRequests)
@@ -187,7 +187,7 @@ describe("callers without a token", () => {
     )
   )
 
-  it.effect("are asked to sign in if the host requires it or has no keyless workspace", () =>
+  it.effect("get a challenge to sign in if the host requires OAuth or has no keyless workspace", () =>
     Effect.forEach([{ oauth: { ...oauth, required: true } }, { keyless: false }], (options) =>
       withIssuer(
         Effect.fnUntraced(function* () {
@@ -204,7 +204,7 @@ describe("callers without a token", () => {
 })
 
 describe("a client address", () => {
-  it.effect("gets 429 after too many invalid tokens, while cached valid tokens still work", () =>
+  it.effect("gets 429 after too many invalid tokens, but can still use a cached valid token", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const good = yield* token()
@@ -218,7 +218,7 @@ describe("a client address", () => {
     )
   )
 
-  it.effect("is not limited when older clients open an event stream with a valid token", () =>
+  it.effect("is not limited for GET requests with a valid token, which older clients send", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const agents = yield* Agents
@@ -233,7 +233,7 @@ describe("a client address", () => {
   )
 })
 
-describe("the endpoint's metadata", () => {
+describe("the MCP endpoint's OAuth metadata", () => {
   it.effect("names the issuer and the scopes at every well-known URL", () =>
     withIssuer(
       Effect.fnUntraced(function* () {
@@ -257,8 +257,8 @@ describe("the endpoint's metadata", () => {
   )
 })
 
-describe("invalid options", () => {
-  it("are listed with the requirements for each option", () => {
+describe("an invalid oauth option", () => {
+  it("is rejected with an error that names the option and the requirement", () => {
     const good = { issuer: "https://login.example", environment: "sandbox", organization_id: `org_${"0".repeat(26)}` }
     const cases: ReadonlyArray<readonly [object, RegExp]> = [
       [{ ...good, issuer: "http://login.example" }, /^oauth\.issuer: Must be an https address/],

@@ -62,7 +62,7 @@ const test = (
   )
 
 describe("an issuer's token for the operators' API", () => {
-  test("allows what its scopes allow, under its subject's name", (issuer) =>
+  test("allows what its scopes allow, and appears in the audit log under its subject", (issuer) =>
     Effect.gen(function* () {
       const token = yield* issuer.token({ aud: audience, scope, sub: "ann@support.example" })
       const listed = yield* call("list_organizations", token)

@@ -49,8 +49,8 @@ const start = {
 const forms = { elicitation: {} }
 const world = World.World.layer(MemoryStorage.layer)
 
-describe("a program on standard input and output that shows forms", () => {
-  it.effect("gets the disclosure as a form, and its call continues with the answer", () =>
+describe("a stdio client that shows forms", () => {
+  it.effect("gets the disclosure as a form, and its call continues when the person answers", () =>
     Effect.gen(function* () {
       const { call, read, send } = yield* connected(forms)
       yield* call(1, "start_quote_request", start)
@@ -64,7 +64,7 @@ describe("a program on standard input and output that shows forms", () => {
     }).pipe(Effect.provide(world))
   )
 
-  it.effect("gets its form cancelled when the call is cancelled or after ten minutes without an answer", () =>
+  it.effect("is told to close a form when the call is cancelled or ten minutes have passed", () =>
     Effect.gen(function* () {
       const { call, read, send } = yield* connected(forms)
       yield* call(1, "start_quote_request", start)
@@ -130,7 +130,7 @@ const askingAlways = (begun: Array<JsonRpc.Id | null> = []): StdioServer.Setting
 const lineOf = (id: unknown, method: string) => `${JSON.stringify({ jsonrpc: "2.0", id, method })}\n`
 
 describe("many open forms", () => {
-  it.effect("do not block the program's other messages", () =>
+  it.effect("do not block the client's other messages", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(askingAlways()), layer))
@@ -160,7 +160,7 @@ describe("many open forms", () => {
 })
 
 describe("a waiting call's progress", () => {
-  it.effect("is reported every five seconds, in numbers, to a program that asks for it", () =>
+  it.effect("is reported every five seconds to a client that asks for progress", () =>
     Effect.gen(function* () {
       const { call, read } = yield* connected({})
       const agreement = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }

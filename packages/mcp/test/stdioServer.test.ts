@@ -23,7 +23,7 @@ const echoing = Effect.gen(function* () {
 })
 
 describe("a stdio server", () => {
-  it.effect("responds to each line, however it is split into chunks, and skips empty lines", () =>
+  it.effect("responds to each line, however the line is split into chunks, and skips empty lines", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write, writeBytes } = yield* program
       const { settings } = yield* echoing
@@ -38,7 +38,7 @@ describe("a stdio server", () => {
     })
   )
 
-  it.effect("reports what is wrong with a line, and continues", () =>
+  it.effect("returns an error for a malformed line, and continues with the next line", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write, writeBytes } = yield* program
       const { settings } = yield* echoing
@@ -58,7 +58,7 @@ describe("a stdio server", () => {
     })
   )
 
-  it.effect("responds to the last line even if it has no newline", () =>
+  it.effect("responds to the last line even if the line has no newline", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings } = yield* echoing
@@ -70,7 +70,7 @@ describe("a stdio server", () => {
     })
   )
 
-  it.effect("responds to calls as they finish, and refuses the ID of a running call", () =>
+  it.effect("responds to calls as they finish, and refuses a call with the ID of a running call", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings, released } = yield* echoing

@@ -20,8 +20,8 @@ import {
   withoutFact
 } from "./support/streamedForms.ts"
 
-describe("a program that shows forms over HTTP after a handshake", () => {
-  it.effect("gets the disclosure in the call's stream, and its call continues with the answer", () =>
+describe("an HTTP client that shows forms after a handshake", () => {
+  it.effect("gets the disclosure as a form in the call's stream, and its call continues when the person answers", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -42,7 +42,7 @@ describe("a program that shows forms over HTTP after a handshake", () => {
     )
   )
 
-  it.effect("gets the form for missing facts first, and each form has its own ID", () =>
+  it.effect("gets the form for missing facts before the form for consent", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -60,9 +60,9 @@ describe("a program that shows forms over HTTP after a handshake", () => {
   for (const [does, given, says] of [
     ["declines", { action: "decline" }, "said no"],
     ["closes the form", { action: "cancel" }, "closed without an answer"],
-    ["sends something else", "yes", "closed without an answer"]
+    ["gives an invalid answer", "yes", "closed without an answer"]
   ] as const) {
-    it.effect(`starts nothing if the person ${does}`, () =>
+    it.effect(`starts no quote request if the person ${does}`, () =>
       inWorld(
         Effect.gen(function* () {
           const { answer, begin } = yield* connected()
@@ -77,7 +77,7 @@ describe("a program that shows forms over HTTP after a handshake", () => {
     )
   }
 
-  it.effect("loses the form after ten minutes of keep-alives, and a late answer changes nothing", () =>
+  it.effect("is told to close a form after ten minutes, and a late answer starts no quote request", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -96,7 +96,7 @@ describe("a program that shows forms over HTTP after a handshake", () => {
     )
   )
 
-  it.effect("can disconnect while a form is open, and then a late answer starts nothing", () =>
+  it.effect("can disconnect while a form is open, and a late answer starts no quote request", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -137,7 +137,7 @@ describe("a program that shows forms over HTTP after a handshake", () => {
     ["supports only URL forms", { elicitation: { url: {} } }, "2025-11-25"],
     ["speaks a revision without forms", forms, "2025-03-26"]
   ] as const) {
-    it.effect(`gets a JSON response if it ${says}`, () =>
+    it.effect(`gets a JSON response without a form if it ${says}`, () =>
       inWorld(
         Effect.gen(function* () {
           const { begin } = yield* connected(capabilities, { protocolVersion })
@@ -150,7 +150,7 @@ describe("a program that shows forms over HTTP after a handshake", () => {
     )
   }
 
-  it.effect("does not see the consent arguments in the list of tools, and can request progress", () =>
+  it.effect("does not see the consent arguments in the list of tools", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin, headers } = yield* connected()
@@ -165,7 +165,7 @@ describe("a program that shows forms over HTTP after a handshake", () => {
     )
   )
 
-  it.effect("gets no form in a session from a release without forms, but keeps the session", () =>
+  it.effect("gets no form in a session that an older release created, but keeps the session", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin } = yield* connected(forms, { as: "server" })
@@ -212,7 +212,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("is accepted only from its own caller, with the ID unchanged", () =>
+  it.effect("is accepted only from the form's own caller, with the form's exact ID", () =>
     inWorld(
       Effect.gen(function* () {
         const person = yield* connected(forms, { as: "platform" })
@@ -238,7 +238,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("is read only from fields that a form can have; deeply nested fields are dropped", () =>
+  it.effect("is accepted even if it contains deeply nested extra fields", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin, headers } = yield* connected()
@@ -310,7 +310,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("starts the request even if the caller has since reached the limit of starts", () =>
+  it.effect("starts the quote request even if the caller has since reached the start limit", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -332,7 +332,7 @@ describe("the answer to a form", () => {
     )
   )
 
-  it.effect("is logged if the limits refuse it", () =>
+  it.effect("is logged if a rate limit refuses the answer", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected(forms, { as: "platform" })

@@ -5,7 +5,7 @@ import { Agents, layer, modern, modernHeaders } from "./support/agents.ts"
 import { measured } from "./support/journey.ts"
 
 describe("the text that a model reads", () => {
-  it.effect("stays under 3,000 tokens for keyless tools, 6,000 with a key, 8,000 per journey", () =>
+  it.effect("stays under 3,000 tokens for keyless tools, 6,000 for tools with a key, and 8,000 for a journey", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const { journey, lists } = yield* measured
@@ -24,8 +24,8 @@ describe("the text that a model reads", () => {
 const withoutDescriptions = (schema: object): string =>
   JSON.stringify(schema, (key, value) => (key === "description" && typeof value === "string" ? undefined : value))
 
-describe("the declaration of a start call", () => {
-  it.effect("stays complete in Codex without a key, within Codex's 5,000-byte limit on declarations", () =>
+describe("the start tool's declaration", () => {
+  it.effect("stays within Codex's 5,000-byte limit for callers without a key", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       for (const sent of [
@@ -40,7 +40,7 @@ describe("the declaration of a start call", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("has no formats, because Gemini rejects a list of tools with an unknown format", () =>
+  it.effect("contains no format keyword that Gemini could reject", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       for (const as of ["server", "platform"] as const) {

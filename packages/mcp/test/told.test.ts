@@ -23,7 +23,7 @@ const keyless = {
 }
 
 describe("a model that sees only structuredContent", () => {
-  it.effect("sees the summary of every response", () =>
+  it.effect("gets the summary in every response", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const [first] = (yield* call("get_quote_request", { id })).structuredContent.quotes
@@ -97,7 +97,7 @@ describe("a model that sees only structuredContent", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads a carrier's question as well as the path of the fact in question", () =>
+  it.effect("reads a carrier's question and the path of each missing fact", () =>
     Effect.gen(function* () {
       const id = yield* played("action_required")
       const { questions, quote_request, summary } = (yield* call("get_quote_request", { id })).structuredContent
@@ -110,7 +110,7 @@ describe("a model that sees only structuredContent", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is not pointed to an empty list of carriers if a request could not start", () =>
+  it.effect("is told that no carrier was asked if the request could not start", () =>
     Effect.gen(function* () {
       const id = yield* played("cannot_start")
       const { quote_request, summary } = (yield* call("get_quote_request", { id })).structuredContent
@@ -120,7 +120,7 @@ describe("a model that sees only structuredContent", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("finds the carrier's link at the end of a line, and learns that no tool opens it", () =>
+  it.effect("reads the carrier's link, and learns that no tool can open the link", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const [{ id: quote_id }] = (yield* call("get_quote_request", { id })).structuredContent.quotes
@@ -131,7 +131,7 @@ describe("a model that sees only structuredContent", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads the full disclosures", () =>
+  it.effect("reads the full text of each disclosure", () =>
     Effect.gen(function* () {
       for (const line of ["personal_auto", "renters", "pet"]) {
         const { capabilities } = (yield* call("get_capabilities", { line })).structuredContent
@@ -142,8 +142,8 @@ describe("a model that sees only structuredContent", () => {
   )
 })
 
-describe("a model that asks for a line's required facts", () => {
-  it.effect("reads alternative facts counted as one, and learns which facts depend on other facts", () =>
+describe("a model that needs a line's required facts", () => {
+  it.effect("reads alternative facts as one item, and the condition of each conditional fact", () =>
     Effect.gen(function* () {
       const auto = (yield* call("get_capabilities", { line: "personal_auto" })).structuredContent.summary
       assert.include(auto, "Ask the person 6 things")
@@ -182,7 +182,7 @@ describe("a model that asks for a line's required facts", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reads the alternatives for a missing fact once, with their paths", () =>
+  it.effect("reads the alternatives for a missing fact on one line, with their paths", () =>
     Effect.gen(function* () {
       yield* at
       const start = startOf("quotes_ready")
@@ -199,7 +199,7 @@ describe("a model that asks for a line's required facts", () => {
 })
 
 describe("a model without a key", () => {
-  it.effect("is not told to send receipts, and learns which carriers it cannot reach", () =>
+  it.effect("learns which consents to send and which carriers will not be asked", () =>
     Effect.gen(function* () {
       const { carriers_not_asked, consents_to_send, summary } = (yield* callKeyless("get_capabilities", {
         line: "personal_auto"
@@ -215,7 +215,7 @@ describe("a model without a key", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("learns at the end which carriers were not asked for lack of a key", () =>
+  it.effect("learns from the results which carriers were not asked because it has no key", () =>
     Effect.gen(function* () {
       yield* at
       const started = yield* callKeyless("start_quote_request", {
@@ -233,7 +233,7 @@ describe("a model without a key", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("learns that a tool needs a key, not that its key lacks authority", () =>
+  it.effect("is told if a tool needs a key", () =>
     Effect.gen(function* () {
       const { message } = (yield* callKeyless("list_quote_requests", {})).structuredContent.error
       assert.include(message, "this call has no key")
@@ -298,7 +298,7 @@ describe("reads with only_changes", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("must be requested, because since_version alone reads everything, as over REST", () =>
+  it.effect("must be requested: since_version alone returns the whole quote request", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const all = (yield* call("get_quote_request", { id })).structuredContent
@@ -311,7 +311,7 @@ describe("reads with only_changes", () => {
   )
 
   it.effect.each([1, 99])(
-    "contain the whole request, with shared quote fields once, if since_version was never read: %s",
+    "contain the whole quote request if since_version is not the version of an earlier read: %s",
     (version) =>
       Effect.gen(function* () {
         const id = yield* played("quotes_ready")

@@ -30,7 +30,7 @@ const wrongOf = (result: { readonly structuredContent: ApiError.ErrorEnvelope })
 const flat = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
 const withReceipt = { line: "renters", request_key: "k-1", consent_receipt_id: "receipt-0001", application: flat }
 
-describe("the tools", () => {
+describe("the MCP tools", () => {
   it.effect("include only tools that the caller may call, in a fixed order", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(namesOf(yield* list("server")), present(all))
@@ -88,7 +88,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("state when to use them, describe every argument, and have hints", () =>
+  it.effect("have a title, hints, and descriptions of the tool and of every argument", () =>
     Effect.gen(function* () {
       for (const as of ["server", "platform", undefined] as const) {
         for (const tool of yield* list(as)) {
@@ -105,7 +105,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("have a short result schema without type lists, which fits responses and refusals", () =>
+  it.effect("have a short result schema, and an input schema without lists of types", () =>
     Effect.gen(function* () {
       for (const { inputSchema, name, outputSchema } of yield* list("server")) {
         assert.deepStrictEqual(outputSchema, { type: "object", properties: { summary: { type: "string" } } }, name)
@@ -114,7 +114,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("explain consent to each caller: receipts with a key, agreement without a key", () =>
+  it.effect("require a consent receipt from callers with a key, and agreement from callers without a key", () =>
     Effect.gen(function* () {
       const startOf = Effect.fnUntraced(function* (as?: Sent["as"]) {
         const tool = (yield* list(as)).find(({ name }: { name: string }) => name === "start_quote_request")
@@ -151,7 +151,7 @@ describe("the tools", () => {
 })
 
 describe("a tool's arguments", () => {
-  it.effect("are rejected under the tool's own names, even where the operation's names differ", () =>
+  it.effect("are reported under the tool's own names if they are invalid", () =>
     Effect.gen(function* () {
       const refused = yield* call("send_test_event", { id: "sub_x", request_key: 7 }, "server")
       assert.isTrue(refused.isError)
@@ -172,7 +172,7 @@ describe("a tool's arguments", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are all reported in one refusal, without their values, if their types are wrong", () =>
+  it.effect("are refused without being repeated if their types are wrong", () =>
     Effect.gen(function* () {
       const args = { id: 5, wait_seconds: "long-secret", since_version: -1, read_handle: true, cursor: null }
       const refused = yield* call("get_quote_request", args, "server")
@@ -194,7 +194,7 @@ describe("a tool's arguments", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are accepted under old names for six months after a rename, and then rejected", () =>
+  it.effect("are accepted under an old name until the end date of a rename", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2027-03-31T23:59:59Z")))
       const before = yield* call("get_capabilities", { insurance_line: "renters" }, "server")

@@ -42,7 +42,7 @@ const isPage = ({ contents }: { readonly contents: ReadonlyArray<Record<string, 
   assert.notMatch(page?.text ?? "", /\b(?:src|href)=|url\(|@import|https?:\/\//)
 }
 
-describe("the tools' pages", () => {
+describe("the tools' UI pages", () => {
   it.effect("are offered only to programs that show pages", () =>
     Effect.gen(function* () {
       const offered = (yield* ask(shows, "server/discover")).body.result.capabilities
@@ -61,7 +61,7 @@ describe("the tools' pages", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("can be listed and read, and load nothing", () =>
+  it.effect("can be listed and read, and load no other files", () =>
     Effect.gen(function* () {
       const { resources } = (yield* ask(shows, "resources/list")).body.result
       assert.deepStrictEqual(
@@ -75,7 +75,7 @@ describe("the tools' pages", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are not found at an unknown address, or if a header names another address", () =>
+  it.effect("cannot be read at an unknown URI, or if the header contains a different URI", () =>
     Effect.gen(function* () {
       const { error } = (yield* ask(shows, "resources/read", { uri: "ui://x/y" }, "ui://x/y")).body
       assert.deepStrictEqual([error.code, error.data], [-32602, { uri: "ui://x/y" }])
@@ -86,7 +86,7 @@ describe("the tools' pages", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("are available in a session with a handshake, whichever host responds", () =>
+  it.effect("are available in a session with a handshake", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const handshake = (capabilities: object) => ({
@@ -116,7 +116,7 @@ describe("the tools' pages", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("can also be read over stdio", () =>
+  it.effect("can be read over stdio", () =>
     Effect.gen(function* () {
       const pipe = yield* program
       const answer = yield* Local.make<Quotewire.Services>({
@@ -140,7 +140,7 @@ describe("the tools' pages", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("receive all quotes along with a short response; models and other programs do not", () =>
+  it.effect("receive all quotes even if the model's response contains only changes", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const started = (yield* ask(

@@ -22,7 +22,7 @@ const emptyLists = Array.from({ length: 40_000 }, () => [])
 const nulls = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`n${at}`, null]))
 
 describe("calls that wait for a person", () => {
-  it.effect("release the memory of null arguments", () =>
+  it.effect("free the memory of null arguments", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const longPolls = yield* Hints.LongPolls
@@ -52,7 +52,7 @@ describe("calls that wait for a person", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("release the memory of unused parts of their messages", () =>
+  it.effect("free the memory of unused parts of their messages", () =>
     Effect.gen(function* () {
       const { send } = yield* Agents
       const longPolls = yield* Hints.LongPolls

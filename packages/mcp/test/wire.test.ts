@@ -14,7 +14,7 @@ const renters = toolsCall("get_capabilities", { line: "renters" })
 
 const send = (sent: Sent) => Effect.flatMap(Agents, (agents) => agents.send(sent))
 
-describe("POST /v1/mcp", () => {
+describe("the /v1/mcp endpoint", () => {
   it.effect("serves a plain tools/call without a handshake or protocol headers", () =>
     Effect.gen(function* () {
       const { body, headers, status } = yield* send({ as: "server", message: renters })
@@ -56,7 +56,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer({ keyless: false })))
   )
 
-  it.effect("rejects GET and DELETE with 405", () =>
+  it.effect("returns 405 for GET and DELETE", () =>
     Effect.gen(function* () {
       for (const method of ["GET", "DELETE"]) {
         const { headers, status } = yield* send({ method, message: renters })
@@ -85,7 +85,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("refuses a body that is compressed or not UTF-8 JSON with 400 and -32700", () =>
+  it.effect("returns 400 and -32700 for a body that is compressed or not UTF-8 JSON", () =>
     Effect.gen(function* () {
       const wrong: ReadonlyArray<readonly [Sent, string]> = [
         [{ body: "" }, "not valid JSON"],
@@ -104,7 +104,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("refuses JSON that is not a request with 400 and -32600", () =>
+  it.effect("returns 400 and -32600 for JSON that is not a request", () =>
     Effect.gen(function* () {
       const wrong: ReadonlyArray<readonly [unknown, unknown]> = [
         [[], null],
@@ -142,7 +142,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("refuses an unknown tool and arguments that are not an object with -32602", () =>
+  it.effect("returns -32602 for an unknown tool or for arguments that are not an object", () =>
     Effect.gen(function* () {
       const calls = [
         { name: "buy_quote", arguments: {} },
@@ -159,7 +159,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("responds to an unknown legacy-era method with HTTP 200 and error -32601", () =>
+  it.effect("returns HTTP 200 and -32601 for an unknown method of an older revision", () =>
     Effect.gen(function* () {
       for (const method of ["resources/list", "server/discover", "toString", ""]) {
         const { body, status } = yield* send({ message: rpc(method) })
@@ -215,7 +215,7 @@ describe("a client with a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("need not send its session or version again, but an unsupported version is refused", () =>
+  it.effect("may send any session ID and any supported revision, but no unsupported revision", () =>
     Effect.gen(function* () {
       const session = (yield* send({ message: initialize("2025-11-25") })).headers["mcp-session-id"] ?? ""
       assert.match(session, /^[\x21-\x7e]+$/)
@@ -274,7 +274,7 @@ describe("a client that uses the revision without a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is refused with 400 and -32020 if a header is missing or differs", () =>
+  it.effect("is refused with 400 and -32020 if a header is missing or contradicts the message", () =>
     Effect.gen(function* () {
       const call = modern("tools/call", { name: "get_capabilities", arguments: { line: "pet" } })
       const right = modernHeaders("tools/call", "get_capabilities")
@@ -300,7 +300,7 @@ describe("a client that uses the revision without a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is refused with 400 and -32602 if _meta lacks its revision or capabilities", () =>
+  it.effect("is refused with 400 and -32602 if _meta lacks the revision or the capabilities", () =>
     Effect.gen(function* () {
       const { _meta } = discover.params
       const headers = modernHeaders("server/discover")

@@ -16,8 +16,8 @@ const transports = [
 ] as const
 
 for (const [name, settings] of transports) {
-  describe(`carriers over ${name}`, () => {
-    it.live("a carrier's responses are read, compressed or not, and its connections are reused", () =>
+  describe(`HTTP calls to carriers over ${name}`, () => {
+    it.live("read plain and compressed responses, and reuse connections", () =>
       Effect.gen(function* () {
         const offers = { offers: ["ü".repeat(1_000)] }
         const server = yield* serve((request, response) => {
@@ -34,7 +34,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("a request is aborted on timeout if the carrier is silent or sends byte by byte", () =>
+    it.live("time out if the carrier is silent or sends byte by byte", () =>
       Effect.gen(function* () {
         const server = yield* serve((request, response) => {
           if (request.url === "/silent") return
@@ -54,7 +54,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("a carrier that sends 10 MB or a gzip bomb is cut off at the limit", () =>
+    it.live("stop reading a huge response or a gzip bomb at the limit", () =>
       Effect.gen(function* () {
         let written = 0
         const server = yield* serve((request, response) => {
@@ -81,7 +81,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("a response that decompresses beyond the limit is cut off, even if its declared length is small", () =>
+    it.live("reject a response that decompresses beyond the limit, even if its declared length is small", () =>
       Effect.gen(function* () {
         const bomb = gzipSync(Buffer.alloc(4 * 1_024 * 1_024))
         const server = yield* serve((_request, response) => {
@@ -93,7 +93,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("a response that is declared as gzip but is not causes unreadable_answer", () =>
+    it.live("fail with unreadable_answer if a response declared as gzip is not gzip", () =>
       Effect.gen(function* () {
         const server = yield* serve((_request, response) => {
           response.writeHead(200, { "content-encoding": "gzip" })
@@ -104,7 +104,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("a redirect to a private address is not followed", () =>
+    it.live("do not follow a redirect to a private address", () =>
       Effect.gen(function* () {
         const secret = yield* serve((_request, response) => json(response, {}))
         const server = yield* serve((request, response) => {
@@ -120,7 +120,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("a dropped connection causes a carrier_error, and a retry if the carrier allows it", () =>
+    it.live("fail with carrier_error if the connection drops, after one retry if the call is idempotent", () =>
       Effect.gen(function* () {
         const server = yield* serve((request, response) => {
           if (request.url === "/before") return void request.socket.resetAndDestroy()
@@ -137,7 +137,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("a carrier that asks for a one-second pause gets the retry after a second", () =>
+    it.live("are retried if the carrier returns 429 with a Retry-After of one second", () =>
       Effect.gen(function* () {
         const server = yield* serve((_request, response) =>
           server.requests.length === 1 ? json(response, {}, 429, { "retry-after": "1" }) : json(response, {})
@@ -148,7 +148,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("a carrier gets one token request for 20 calls, and another when the token expires", () =>
+    it.live("share one access token, and request a new token only once if the carrier rejects it", () =>
       Effect.gen(function* () {
         let issued = 0
         const server = yield* serve((request, response) => {
@@ -197,29 +197,31 @@ describe("the Node transport", () => {
   )
 
   for (const guard of [false, true]) {
-    it.live(`presents a client certificate only to its host${guard ? ", even behind the guard" : ""}`, () =>
-      Effect.gen(function* () {
-        const certificate = Certificate.make("localhost", "127.0.0.1")
-        const shown = Certificate.make("broker-7")
-        const server = yield* serve((_request, response) => json(response, {}), {
-          ...certificate,
-          requestCert: true,
-          ca: [shown.cert]
+    it.live(
+      `presents a client certificate only to its configured host${guard ? ", even with public_addresses_only" : ""}`,
+      () =>
+        Effect.gen(function* () {
+          const certificate = Certificate.make("localhost", "127.0.0.1")
+          const shown = Certificate.make("broker-7")
+          const server = yield* serve((_request, response) => json(response, {}), {
+            ...certificate,
+            requestCert: true,
+            ca: [shown.cert]
+          })
+          const settings = {
+            certificate_authorities: [certificate.cert],
+            client_certificates: { localhost: { certificate: shown.cert, key: shown.key } },
+            ...(guard && { public_addresses_only: true, policy: allowing("127.0.0.0/8") })
+          }
+          const http = yield* client(server.origin, settings)
+          assert.deepStrictEqual(yield* outcome(http.get("/q")), [200])
+          const other = yield* client(`https://127.0.0.1:${port(server.origin)}`, settings)
+          assert.strictEqual((yield* outcome(other.get("/q")))[0], "carrier_error")
         })
-        const settings = {
-          certificate_authorities: [certificate.cert],
-          client_certificates: { localhost: { certificate: shown.cert, key: shown.key } },
-          ...(guard && { public_addresses_only: true, policy: allowing("127.0.0.0/8") })
-        }
-        const http = yield* client(server.origin, settings)
-        assert.deepStrictEqual(yield* outcome(http.get("/q")), [200])
-        const other = yield* client(`https://127.0.0.1:${port(server.origin)}`, settings)
-        assert.strictEqual((yield* outcome(other.get("/q")))[0], "carrier_error")
-      })
     )
   }
 
-  it.live("reaches only public addresses with the guard, whatever a name resolves to", () =>
+  it.live("connects only to public addresses if public_addresses_only is set", () =>
     Effect.gen(function* () {
       const certificate = Certificate.make("carrier.example.com")
       const server = yield* serve((_request, response) => json(response, {}), certificate)

@@ -58,7 +58,7 @@ describe("a host with few connections to a carrier", () => {
     }).pipe(Effect.provide(CarrierTransports.layer({ connections_per_origin: limit })))
   )
 
-  it.effect("does not count the time a request waits for a connection against the carrier", () =>
+  it.effect("does not count the wait for a connection toward a request's timeout", () =>
     Effect.gen(function* () {
       const carrier = yield* serve((_request, response) => json(response, {}))
       const { take } = yield* CarrierConnections
@@ -81,7 +81,7 @@ describe("a host with few connections to a carrier", () => {
     }).pipe(Effect.provide(CarrierTransports.layer({ connections_per_origin: limit })))
   )
 
-  it.live("frees the connections of abandoned requests, and never blocks another carrier", () =>
+  it.live("frees the connections of cancelled requests, and never blocks calls to another carrier", () =>
     Effect.gen(function* () {
       const carrier = yield* gated
       const other = yield* serve((_request, response) => json(response, {}))

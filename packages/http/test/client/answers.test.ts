@@ -52,7 +52,7 @@ describe("a refusal received by the client", () => {
 describe("a response that does not come from the API", () => {
   it.each<[string, Step, string, object]>([
     [
-      "a page",
+      "an HTML page",
       page(200),
       "The host at https://host.example returned HTTP 200 with text/html; charset=utf-8 instead of JSON.",
       { status: 200, content_type: "text/html; charset=utf-8", retry_action: "none" }
@@ -88,24 +88,24 @@ describe("a response that does not come from the API", () => {
       { status: 404, retry_action: "none" }
     ],
     [
-      "JSON of another API that is fine with the call",
+      "JSON of another API with HTTP 200",
       raw('{"secret":1}', { "content-type": "application/json" }),
       "The host at https://host.example returned HTTP 200 with JSON without a Service-Version, so it is not from this API.",
       { status: 200, retry_action: "none" }
     ],
     [
-      "a list",
+      "a JSON list",
       raw("[]", asJson),
       "The host at https://host.example returned HTTP 200 with JSON that is not from this API.",
       { status: 200 }
     ],
     [
-      "another revision",
+      "a response in another revision",
       json({}, { headers: { "service-version": "2099-01-01" } }),
       "The host at https://host.example returned HTTP 200 with revision 2099-01-01 instead of 2026-09-26.",
       { status: 200, retry_action: "none" }
     ]
-  ])("is described without its body or the key: %s", async (_, step, message, fields) => {
+  ])("causes an error that omits the response's body and the key: %s", async (_, step, message, fields) => {
     const error = await hostErrorOf(step)
     assert.strictEqual(error.message, message)
     assert.deepInclude(error, { reason: "unexpected_answer", ...fields })
@@ -114,7 +114,7 @@ describe("a response that does not come from the API", () => {
     assert.notInclude(told, key)
   })
 
-  it("is reported with its request ID, for support", async () => {
+  it("causes an error that contains the response's request ID", async () => {
     assert.strictEqual((await hostErrorOf(page(502, { "request-id": "req_7" }))).request_id, "req_7")
   })
 
@@ -170,7 +170,7 @@ describe("a response without a field that the client needs", () => {
 describe("a program's own check of responses", () => {
   const text = { path: "price.term_months", message: "Must be a number." }
 
-  it("receives the operation and response; if the check fails, the error names the field", async () => {
+  it("receives the operation and the response, and can reject a field of the response", async () => {
     const seen: Array<unknown> = []
     const check_answer: ConnectOptions["check_answer"] = (operation, answer) => {
       seen.push([operation, answer])
@@ -194,7 +194,7 @@ describe("a program's own check of responses", () => {
     assert.deepStrictEqual<unknown>(await client.get_quote({ id: "qt_1" }), { id: "qt_1" })
   })
 
-  it("can throw its own error, which then rejects the call", async () => {
+  it("can reject the call by throwing its own error", async () => {
     const own = new Error("The schema is broken.")
     const check_answer = () => {
       throw own
@@ -205,7 +205,7 @@ describe("a program's own check of responses", () => {
   })
 })
 
-describe("a host that does not respond", () => {
+describe("a host that cannot be reached", () => {
   it("causes an error that contains the system's error code", async () => {
     const error = await hostErrorOf(reset)
     assert.deepInclude(error, {
@@ -220,7 +220,7 @@ describe("a host that does not respond", () => {
   })
 })
 
-describe("a failure of the program's own fetch", () => {
+describe("a custom fetch function", () => {
   const read_handle = "rh_of_a_test"
   const failure = (message: string, cause?: unknown) =>
     Object.assign(new TypeError(message, { cause }), { config: { headers: { authorization: `Bearer ${key}` } } })
@@ -237,17 +237,20 @@ describe("a failure of the program's own fetch", () => {
     ["with nothing", rejects(null), /a value that is not an error: null/],
     ["with an object that has no prototype", rejects(Object.create(null)), /cannot be read/]
   ]
-  it.each(faults)("is reported with its location, but without the key, if fetch fails %s", async (_, fetch, told) => {
-    const { client } = against([], { fetch, max_retries: 0 })
-    const error = await rejectionOf(client.get_quote({ id: "qt_1" }, { read_handle }))
-    assert.instanceOf(error, HostError)
-    const all = inspect(error, { depth: 10, showHidden: true })
-    assert.match(all, told)
-    assert.notInclude(all, key)
-    assert.notInclude(all, read_handle)
-  })
+  it.each(faults)(
+    "causes an error that describes the failure but omits the key if it fails %s",
+    async (_, fetch, told) => {
+      const { client } = against([], { fetch, max_retries: 0 })
+      const error = await rejectionOf(client.get_quote({ id: "qt_1" }, { read_handle }))
+      assert.instanceOf(error, HostError)
+      const all = inspect(error, { depth: 10, showHidden: true })
+      assert.match(all, told)
+      assert.notInclude(all, key)
+      assert.notInclude(all, read_handle)
+    }
+  )
 
-  it("rejects the call with the abort reason if the signal is aborted during fetch", async () => {
+  it("cannot block an abort: the call rejects with the signal's reason", async () => {
     const controller = new AbortController()
     const reason = new Error("The page was left.")
     const fetch = () => {
@@ -265,7 +268,7 @@ describe("a response from the API", () => {
     assert.deepStrictEqual<unknown>(await against([json(value)]).client.get_quote({ id: "qt_1" }), value)
   })
 
-  it("can be in an older revision if it is the first response to a retried call", async () => {
+  it("is accepted in an older revision if it is an idempotent replay", async () => {
     const headers = { "service-version": "2026-01-01", "idempotent-replayed": "true" }
     const { client } = against([json({ control: "reset" }, { headers })])
     assert.deepInclude(await client.reset_sandbox({}), { control: "reset" })

@@ -45,7 +45,7 @@ afterAll(async () => {
   server?.close()
 })
 
-describe("a browser page with a widget key", () => {
+describe("a browser page", () => {
   const keysOf = async () => {
     const { id: organization_id } = await serving.quotewire.createOrganization("A shop")
     const keyOf = async (kind: "server" | "widget") =>
@@ -53,7 +53,7 @@ describe("a browser page with a widget key", () => {
     return { server: await keyOf("server"), widget: await keyOf("widget") }
   }
 
-  it("starts a request, waits for its quotes with the read handle, and cancels the request", async () => {
+  it("can start a request with a widget key, and get its quotes with the read handle", async () => {
     const keys = await keysOf()
     const host = { base_url: serving.base_url, key: keys.widget }
     const start = await page.evaluate(
@@ -86,7 +86,7 @@ describe("a browser page with a widget key", () => {
     assert.deepStrictEqual(await waiting, { count: 3, of: start.id, status: "cannot_stop" })
   })
 
-  it("reads a refusal with all its details", async () => {
+  it("can read a refusal's code, status and request ID", async () => {
     const host = { base_url: serving.base_url, key: (await keysOf()).widget }
     const refusal = await page.evaluate(
       (host) =>
@@ -99,7 +99,7 @@ describe("a browser page with a widget key", () => {
     assert.deepStrictEqual(refusal, { code: "not_found", status: 404, hasId: true })
   })
 
-  it("cannot call operations that are not meant for pages", async () => {
+  it("cannot call operations reserved for servers, even with a server key", async () => {
     const host = { base_url: serving.base_url, key: (await keysOf()).server, max_retries: 0 }
     const reason = await page.evaluate(
       (host) =>

@@ -49,16 +49,16 @@ describe.each([
   ["in process", inProcess],
   ["over HTTP", overHttp],
   ["over HTTP, with undici", overUndici]
-])("clients %s", (_, clientOf) => {
+])("a client %s", (_, clientOf) => {
   const newClient = async (kind: "server" | "platform" = "server") => clientOf(await newKey(kind))
 
-  it("a client has a method for every operation", async () => {
+  it("has a method for every operation", async () => {
     const client = await newClient()
     const methods = [...operations.map(({ name }) => name), "wait_for_quotes", "events"]
     assert.sameMembers(Object.keys(client), methods)
   })
 
-  it("a client finds the events, deliveries and calls for a request or quote ID", async () => {
+  it("finds the events, deliveries and calls for a request or quote ID", async () => {
     const client = await newClient()
     const hook = { url: "https://hooks.example.com/", event_types: ["quote_request.queued", "quote.created"] } as const
     const { id: subscription } = await client.create_event_subscription(hook, { idempotency_key: "once" })
@@ -108,7 +108,7 @@ describe.each([
     )
   })
 
-  it("a client reaches the operations for quotes and events", async () => {
+  it("can call the operations for quotes and events", async () => {
     const client = await newClient()
     const once = { idempotency_key: "once" }
     const { capabilities } = await client.get_capabilities({ line: "renters" })
@@ -131,7 +131,7 @@ describe.each([
     assert.isNotEmpty((await client.list_events({ limit: 1 })).events)
   })
 
-  it("a client reaches the operations for webhooks", async () => {
+  it("can call the operations for webhooks", async () => {
     const client = await newClient()
     const once = { idempotency_key: "once" }
     const hook = { url: "https://hooks.example.com/", event_types: ["quote.created"] } as const
@@ -150,7 +150,7 @@ describe.each([
     assert.lengthOf((await client.list_event_subscriptions({})).event_subscriptions, 1)
   })
 
-  it("a client reaches the operations for feedback and the request log", async () => {
+  it("can call the operations for feedback and the request log", async () => {
     const client = await newClient()
     const report = { kind: "other", summary: "a", expected: "b", actual: "c" } as const
     const { feedback_id } = await client.send_feedback(report)
@@ -159,7 +159,7 @@ describe.each([
     assert.deepInclude(await refusalOf(client.get_api_request({ id: "req_none" })), { code: "not_found" })
   })
 
-  it("a client reaches the operations for the sandbox", async () => {
+  it("can call the operations for the sandbox", async () => {
     const client = await newClient()
     const once = { idempotency_key: "once" }
     assert.strictEqual((await client.advance_time({ seconds: 60 }, once)).control, "advance_time")
@@ -171,7 +171,7 @@ describe.each([
     assert.strictEqual((await client.reset_sandbox({}, once)).control, "reset")
   })
 
-  it("a client gets the original response when it reuses an idempotency key", async () => {
+  it("gets the original response when it reuses an idempotency key", async () => {
     const client = await newClient()
     const once = { idempotency_key: "once" }
     const first = await client.advance_time({ seconds: 60 }, once)
@@ -182,14 +182,14 @@ describe.each([
     })
   })
 
-  it("a client's second call without an idempotency key repeats the operation", async () => {
+  it("performs an operation twice if it makes two calls without an idempotency key", async () => {
     const client = await newClient()
     await client.advance_time({ seconds: 60 })
     const { workspace } = await client.advance_time({ seconds: 60 })
     assert.strictEqual(workspace.clock_offset_seconds, 120)
   })
 
-  it("a client reads a request with its read handle; the request ID alone is not enough", async () => {
+  it("needs the read handle to read a request with a platform key", async () => {
     const client = await newClient("platform")
     const { id, read_handle } = await client.start_quote_request(start())
     if (read_handle === undefined) return assert.fail("no handle")
@@ -204,7 +204,7 @@ describe.each([
     }
   })
 
-  it("a client waits for quotes until the request is completed", async () => {
+  it("waits for quotes until the request is completed", async () => {
     const client = await newClient()
     const { id } = await client.start_quote_request(start())
     const waiting = client.wait_for_quotes(id)
@@ -217,7 +217,7 @@ describe.each([
     )
   })
 
-  it("a client's wait rejects with the abort signal's reason", async () => {
+  it("stops waiting for quotes on abort, and rejects with the signal's reason", async () => {
     const client = await newClient()
     const { id } = await client.start_quote_request({ ...start(), scenario: "waits_in_queue" })
     const controller = new AbortController()
@@ -227,7 +227,7 @@ describe.each([
     assert.strictEqual(await waiting.catch((error) => error), reason)
   })
 
-  it("a client reads the feed, and resumes after a cursor", async () => {
+  it("reads the feed, and resumes after a cursor", async () => {
     const client = await newClient()
     const controller = new AbortController()
     const { signal } = controller
@@ -252,7 +252,7 @@ describe.each([
     )
   })
 
-  it("a client's feed throws an error when its cursor has expired", async () => {
+  it("throws an error from the feed if the cursor has expired", async () => {
     const client = await newClient()
     const { next_cursor: after } = await client.list_events({})
     await client.reset_sandbox({}, { idempotency_key: "anew" })

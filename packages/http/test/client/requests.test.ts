@@ -64,14 +64,14 @@ describe("a client's request", () => {
     assert.strictEqual(sent[0]?.url, url)
   })
 
-  it.each(["", ".", ".."])("is not sent if its ID is %j, because that would change the path", async (id) => {
+  it.each(["", ".", ".."])("is not sent if the resource ID is %j", async (id) => {
     const { client, sent } = against([])
     const error = await rejectionOf(client.get_quote({ id }))
     assert.isTrue(isApiError(error, "not_found"))
     assert.lengthOf(sent, 0)
   })
 
-  it("is not sent if its idempotency key cannot be a header; the error omits the key", async () => {
+  it("is not sent if the idempotency key is not a valid header value", async () => {
     const { client, sent } = against([])
     const error = await rejectionOf(client.reset_sandbox({}, { idempotency_key: "a\nb" }))
     assert.instanceOf(error, ApiError)
@@ -90,7 +90,7 @@ describe("an input that JSON cannot represent", () => {
     ["a BigInt", { line: "renters", application: { count: 1n } }, "application"],
     ["a circular object", itself, "self"]
   ]
-  it.each(wrong)("is not sent, and the error names its field: %s", async (_, input, path) => {
+  it.each(wrong)("is not sent, and the error names the field: %s", async (_, input, path) => {
     const { client, sent } = against([])
     // A JavaScript program can call it like this.
     const started: Promise<unknown> = Reflect.apply(client.start_quote_request, null, [input])
@@ -111,19 +111,22 @@ describe("connect", () => {
     "https://user:secret@host.example",
     "https://host.example?a=b",
     "https://host.example#"
-  ])("immediately rejects the base_url %j without repeating it", (base_url) => {
+  ])("throws an error that omits the value for the invalid base_url %j", (base_url) => {
     assert.throws(
       () => connect({ base_url, key }),
       /^connect got an invalid argument\. base_url: Must be an absolute http or https URL without user, password, query or fragment\.$/
     )
   })
 
-  it.each(["", " ", "a key", "ключ", "a\r\nb"])("immediately rejects the key %j without repeating it", (wrong) => {
-    assert.throws(
-      () => connect({ base_url: "https://host.example", key: wrong }),
-      /^connect got an invalid argument\. key: Must be an API key: visible ASCII characters, no blanks\.$/
-    )
-  })
+  it.each(["", " ", "a key", "ключ", "a\r\nb"])(
+    "throws an error that omits the value for the invalid key %j",
+    (wrong) => {
+      assert.throws(
+        () => connect({ base_url: "https://host.example", key: wrong }),
+        /^connect got an invalid argument\. key: Must be an API key: visible ASCII characters, no blanks\.$/
+      )
+    }
+  )
 
   it.each([
     { max_retries: -1 },
@@ -131,7 +134,7 @@ describe("connect", () => {
     { max_retries: 21 },
     { timeout_ms: 0 },
     { timeout_ms: Number.POSITIVE_INFINITY }
-  ])("immediately rejects %o, and names the option", (options) => {
+  ])("throws an error that names the option for %o", (options) => {
     const [name] = Object.keys(options)
     assert.throws(
       () => connect({ base_url: "https://host.example", key, ...options }),
@@ -145,11 +148,11 @@ describe("connect", () => {
     [JSON.parse('{ "transport": "undici" }'), / transport: Must be a function\.$/],
     [{ fetch, transport: undiciTransport() }, / transport: Must not be set together with fetch\.$/],
     [JSON.parse('{ "check_answer": {} }'), / check_answer: Must be a function\.$/]
-  ])("rejects an unusable function option: %o", (options, says) => {
+  ])("throws an error that names the wrong option: %o", (options, says) => {
     assert.throws(() => connect({ base_url: "https://host.example", key, ...options }), says)
   })
 
-  it.each(["null", '"https://host.example"'])("rejects options that are not an object: %s", (options) => {
+  it.each(["null", '"https://host.example"'])("throws an error if the options are not an object: %s", (options) => {
     assert.throws(
       () => connect(JSON.parse(options)),
       /^connect got an invalid argument\. options: Must be an object, such as \{ base_url, key \}\.$/

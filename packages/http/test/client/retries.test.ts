@@ -54,7 +54,7 @@ describe("a client's retry", () => {
     assert.lengthOf(sent, 1)
   })
 
-  it("waits as long as a feed response says, even for months", async () => {
+  it("waits as long as Retry-After says when reading the feed, even for months", async () => {
     const months = 90 * 86_400
     const step = refusal(429, "rate_limited", "wait", { "retry-after": `${months}` })
     const { client, sent } = against(Array.from({ length: 200 }, () => step))
@@ -69,7 +69,7 @@ describe("a client's retry", () => {
     await read
   })
 
-  it("waits twice as long as the previous retry; the client stops after max_retries", async () => {
+  it("waits twice as long as the previous retry, up to eight seconds", async () => {
     const { client, sent } = against(
       Array.from({ length: 7 }, () => reset),
       { max_retries: 6 }
@@ -112,7 +112,7 @@ describe("a client's retry", () => {
     assert.notStrictEqual(keys[3], keys[0])
   })
 
-  it("returns the same request when a start call is repeated", async () => {
+  it("sends the same body again when it repeats a start call", async () => {
     const { client, sent } = against([reset, json({ id: "qreq_1" })])
     const start = {
       line: "renters",
@@ -128,13 +128,13 @@ describe("a client's retry", () => {
     ["was lost", reset],
     ["failed while storage was unavailable", unavailable],
     ["was refused by an overloaded proxy", page(503)]
-  ])("is not attempted for a report that %s, because the report could be stored twice", async (_, step) => {
+  ])("is not attempted for a feedback report that %s, to avoid storing the report twice", async (_, step) => {
     const { client, sent } = against([step])
     assert.property(await ending(report(client)), "error")
     assert.lengthOf(sent, 1)
   })
 
-  it("is attempted for a report that was refused before the host read it", async () => {
+  it("is attempted for a feedback report that a rate limit refused", async () => {
     const { client } = against([
       refusal(429, "rate_limited", "wait", { "retry-after": "2" }),
       json({ status: "received" })
@@ -151,7 +151,7 @@ describe("a client's attempt", () => {
     assert.isTrue(sent[0]?.init.signal?.aborted)
   })
 
-  it("reports its duration when it times out", async () => {
+  it("fails with an error that states timeout_ms when it times out", async () => {
     const { client } = against(["hangs"], { timeout_ms: 2_000, max_retries: 0 })
     const { error } = await ending(read(client))
     assert.instanceOf(error, HostError)
@@ -162,7 +162,7 @@ describe("a client's attempt", () => {
     })
   })
 
-  it("gets 20 more seconds if it is a long poll, as the contract allows", async () => {
+  it("times out 20 seconds later if it is a long poll", async () => {
     const { client } = against(["hangs"], { timeout_ms: 2_000, max_retries: 0 })
     const reading = client.get_quote_request({ id: "qreq_1" })
     assert.deepStrictEqual(await ending(reading, 21_000), {})
@@ -176,7 +176,7 @@ describe("an abort signal", () => {
   it.each<[string, Step]>([
     ["during a request", "hangs"],
     ["between two attempts", refusal(503, "service_unavailable", "retry", { "retry-after": "30" })]
-  ])("ends a call immediately, with its own reason: %s", async (_, step) => {
+  ])("aborts a call immediately, with the signal's reason: %s", async (_, step) => {
     const controller = new AbortController()
     const { client, sent } = against([step])
     const reading = client.get_quote({ id: "qt_1" }, { signal: controller.signal })
@@ -194,7 +194,7 @@ describe("an abort signal", () => {
     assert.lengthOf(sent, 0)
   })
 
-  it("ends a call even if fetch ignores the signal", async () => {
+  it("aborts a call even if fetch ignores the signal", async () => {
     const controller = new AbortController()
     const { client } = against([], { fetch: () => new Promise(() => {}) })
     const reading = client.get_quote({ id: "qt_1" }, { signal: controller.signal })

@@ -16,12 +16,12 @@ describe("the client's routes", () => {
     }
   })
 
-  it("send query fields only with GET and DELETE, as the operations expect", () => {
+  it("have query fields only for GET operations", () => {
     const others = operations.filter(({ route }) => route.method !== "GET" && Object.keys(route.query).length > 0)
     assert.deepStrictEqual(others, [])
   })
 
-  it("use the newest revision, like the client's types", () => {
+  it("use the newest revision of the API", () => {
     assert.strictEqual(revision, served[0].date)
   })
 })

@@ -71,7 +71,7 @@ describe.each<[string, () => Pick<ConnectOptions, "transport">]>([
     assert.deepStrictEqual<unknown>(await clientOf(base).get_quote({ id: "qt_1" }), JSON.parse(text))
   })
 
-  it("follows no redirect", async () => {
+  it("does not follow a redirect", async () => {
     const paths: Array<string | undefined> = []
     const error = await errorOf((request, response) => {
       paths.push(request.url)
@@ -81,7 +81,7 @@ describe.each<[string, () => Pick<ConnectOptions, "transport">]>([
     assert.deepStrictEqual(paths, ["/v1/quotes/qt_1"])
   })
 
-  it("does not read the rest of an HTML page, and closes its connection", async () => {
+  it("closes the connection instead of reading the rest of an HTML page", async () => {
     const closed = Promise.withResolvers<void>()
     const error = await errorOf((_request, response) => {
       response.once("close", closed.resolve)
@@ -91,7 +91,7 @@ describe.each<[string, () => Pick<ConnectOptions, "transport">]>([
     assert.deepInclude(error, { status: 502, content_type: "text/html", retry_action: "retry", retry_after_seconds: 7 })
   })
 
-  it("stops reading at the maximum size", async () => {
+  it("stops reading a response at the maximum size", async () => {
     const closed = Promise.withResolvers<void>()
     const error = await errorOf((_request, response) => {
       response.once("close", closed.resolve)
@@ -103,7 +103,7 @@ describe.each<[string, () => Pick<ConnectOptions, "transport">]>([
     assert.match(error.message, /with more than 33554432 bytes\.$/)
   })
 
-  it("reports a connection that breaks before or during the response", async () => {
+  it("reports an unreachable host if the connection breaks before or during the response", async () => {
     const before = await errorOf((request) => request.socket.destroy())
     assert.deepInclude(before, { reason: "unreachable", retry_action: "retry" })
     const within = await errorOf((request, response) => {
@@ -121,7 +121,7 @@ describe.each<[string, () => Pick<ConnectOptions, "transport">]>([
     assert.match(String(error), /Cannot reach the host at .* \(ECONNREFUSED\)\.$/)
   })
 
-  it("closes the connection of a call that is cancelled", async () => {
+  it("closes the connection of a cancelled call", async () => {
     const controller = new AbortController()
     const reason = new Error("The page was left.")
     const closed = Promise.withResolvers<void>()

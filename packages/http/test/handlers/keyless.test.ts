@@ -24,7 +24,7 @@ const organizationOf = ({ createOrganization }: Pick<Embedded, "createOrganizati
   Effect.promise(async () => (await createOrganization("Shop")).id)
 
 describe("agents without a key", () => {
-  it.live("are refused by default, and act for an organization if the handler names it", () =>
+  it.live("are refused unless the handler's options name an organization for them", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded({ public_url: host })
       const keyless = { organization_id: yield* organizationOf(quotewire) }
@@ -52,7 +52,7 @@ describe("agents without a key", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are refused, with a reason in the log, if the organization does not exist", () =>
+  it.live("are refused with 503 if their organization does not exist, and the log says why", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { quotewire } = yield* embedded({ public_url: host })
@@ -63,7 +63,7 @@ describe("agents without a key", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("need complete options; otherwise nodeHandler throws an error", () =>
+  it.live("cannot be configured without mcp or with an invalid environment", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const keyless = { organization_id: "org_1" }

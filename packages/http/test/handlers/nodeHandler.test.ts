@@ -36,7 +36,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  describe("mounting below a path", () => {
+  describe("mounted below a path", () => {
     const inExpress = (use: (app: ReturnType<typeof express>, handle: Handle) => unknown) => (handle: Handle) =>
       Effect.suspend(() => {
         const app = express()
@@ -65,7 +65,7 @@ describe("nodeHandler", () => {
       ["node:http", "/insurance", (handle: Handle) => serving((request, response) => handle(request, response))],
       ["Express", undefined, inExpress((app, handle) => app.use("/insurance", handle))],
       [
-        "Express, with the path also named in the options",
+        "Express, with the path repeated in base_path",
         "/insurance/",
         inExpress((app, handle) => app.use("/insurance", handle))
       ],
@@ -74,7 +74,7 @@ describe("nodeHandler", () => {
         "/insurance",
         inExpress((app, handle) => app.use("/insurance{/*path}", handle))
       ],
-      ["Express, mounted at the app's root", "/insurance", inExpress((app, handle) => app.use(handle))],
+      ["Express, at the app's root", "/insurance", inExpress((app, handle) => app.use(handle))],
       [
         "Express, behind a body parser",
         undefined,
@@ -101,7 +101,7 @@ describe("nodeHandler", () => {
     )
   })
 
-  it.live("passes on requests outside its base path, and serves its root at that path", () =>
+  it.live("passes unknown paths to the next handler at the app's root, but not below a mount path", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const handle = nodeHandler(quotewire)
@@ -116,7 +116,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("refuses requests outside its base path if there is no next handler", () =>
+  it.live("returns 404 for requests outside its base path if there is no next handler", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const handle = nodeHandler(quotewire, { base_path: "/insurance" })
@@ -185,7 +185,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("responds to pending long polls when the service is closed, and then refuses calls", () =>
+  it.live("answers pending long polls when the service closes, and refuses later calls", () =>
     Effect.gen(function* () {
       const service = yield* embedded()
       const address = yield* serving(nodeHandler(service.quotewire))
@@ -202,27 +202,29 @@ describe("nodeHandler", () => {
   it.live.each([
     ["fails", new Error("The disk is gone."), "The disk is gone."],
     ["is unavailable", new Storage.StorageUnavailable({ retry_after_seconds: 1 }), "could not start"]
-  ] as const)("refuses its own requests, and passes on others, if the storage %s at startup", ([, error, line]) =>
-    Effect.gen(function* () {
-      const logged = yield* capturedLog
-      const broken = Layer.effect(Storage.Storage, Effect.fail(error))
-      const address = yield* serving(
-        express()
-          .use(nodeHandler(embed({ storage: broken })))
-          .use(teapot)
-      )
-      const refused = yield* Effect.promise(() => fetch(`${address}/v1/capabilities?line=pet`))
-      assert.strictEqual(refused.status, 503)
-      assert.match(refused.headers.get("request-id") ?? "", /^req_/)
-      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/other`))).status, 418)
-      assert.include(logged.join("\n"), line)
-    })
+  ] as const)(
+    "returns 503 for its own paths, and passes on other requests, if the storage %s at startup",
+    ([, error, line]) =>
+      Effect.gen(function* () {
+        const logged = yield* capturedLog
+        const broken = Layer.effect(Storage.Storage, Effect.fail(error))
+        const address = yield* serving(
+          express()
+            .use(nodeHandler(embed({ storage: broken })))
+            .use(teapot)
+        )
+        const refused = yield* Effect.promise(() => fetch(`${address}/v1/capabilities?line=pet`))
+        assert.strictEqual(refused.status, 503)
+        assert.match(refused.headers.get("request-id") ?? "", /^req_/)
+        assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/other`))).status, 418)
+        assert.include(logged.join("\n"), line)
+      })
   )
 
   it.live.each([
     ["starts", MemoryStorage.layer],
     ["cannot start", Layer.effect(Storage.Storage, Effect.fail(new Error("The disk is gone.")))]
-  ] as const)("ignores a request that already had a response before the service %s", ([, storage]) =>
+  ] as const)("ignores a request that the app answered before the service %s", ([, storage]) =>
     Effect.gen(function* () {
       yield* capturedLog
       const begin = yield* Deferred.make<void>()
@@ -270,7 +272,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("reads a body over HTTP/2, even without a declared length", () =>
+  it.live("reads a request body over HTTP/2, even without a Content-Length", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const server = createHttp2Server().on("request", nodeHandler(quotewire))
@@ -295,7 +297,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("reads a body only after it has checked the caller", () =>
+  it.live("checks the caller's key before it reads the body", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { quotewire } = yield* embedded({ public_url: "https://shop.example" })
@@ -316,7 +318,7 @@ describe("nodeHandler", () => {
     })
   )
 
-  it.live("keeps every Location on its own host, wherever Express has mounted it", () =>
+  it.live("never returns a Location on another host, even if the mount path begins with two slashes", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const address = yield* serving(express().use(/.*\/insurance/, nodeHandler(quotewire)))

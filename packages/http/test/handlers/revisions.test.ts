@@ -37,8 +37,8 @@ const quoted = async ({ client, createKey, createOrganization }: Embedded) => {
   return { key, id, quote_id: String(quotes[0]?.id) }
 }
 
-describe("an embedder's revisions", () => {
-  it.live("are used by the embedder's handler wherever a quote or an event appears", () =>
+describe("custom revisions of an embedded service", () => {
+  it.live("apply to every quote and event that nodeHandler returns", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded({ revisions })
       const address = yield* serving(nodeHandler(quotewire))

@@ -10,8 +10,8 @@ const host = "https://shop.example"
 
 const textOf = (answer: Response) => Effect.promise(() => answer.text())
 
-describe("webHandler in Next and Hono", () => {
-  it.live("leaves compression to the server, which may drop the Content-Encoding header", () =>
+describe("webHandler in a framework", () => {
+  it.live("leaves the compression of its responses to the server", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -22,7 +22,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("calls a function for the service once, at the first request", () =>
+  it.live("calls the function that creates the service once, at the first request", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       let asked = 0
@@ -41,7 +41,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("refuses calls if the function for the service fails, and logs why", () =>
+  it.live("returns 503 if the function that creates the service throws, and logs why", () =>
     Effect.gen(function* () {
       const spy = vi.spyOn(console, "log").mockImplementation(() => {})
       yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
@@ -54,7 +54,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("reads a copy of the request when Hono has already read its body", () =>
+  it.live("accepts a copy of a request whose body Hono has already read", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -71,7 +71,7 @@ describe("webHandler in Next and Hono", () => {
     })
   )
 
-  it.live("has a function for each HTTP method, as a Next route file needs", () =>
+  it.live("is available as one function per HTTP method, as a Next route file requires", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const { GET, POST } = webHandlers(quotewire, { base_path: "/api" })

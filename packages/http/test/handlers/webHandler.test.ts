@@ -57,7 +57,7 @@ const shown = async (answer: Response) => ({
 })
 
 describe("webHandler", () => {
-  it.live("responds like nodeHandler", () =>
+  it.live("gives the same responses as nodeHandler", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: host })
       const options = { mcp, mcp_origins: [host], cors_origins: [host] }
@@ -125,7 +125,7 @@ describe("webHandler", () => {
     [{ base_path: "/insurance" }, "/insur%61nce/v1/quote-requests", "/insurance"],
     [{ base_path: "/insurance" }, "/%zz/v1/quote-requests", null],
     [{ base_path: "/api", base_url: "https://shop.example/public" }, "/api/v1/quote-requests", "/public"]
-  ])("finds its routes below a base path (options %j, path %s)", ([options, path, location]) =>
+  ])("serves only paths below its base path (options %j, path %s)", ([options, path, location]) =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire, options)
@@ -137,7 +137,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("ignores the Host header, and reports a missing public URL", () =>
+  it.live("does not use the request's host in links, and logs that public_url is missing", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { quotewire } = yield* embedded()
@@ -148,7 +148,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("describes the service at /, as HTML for browsers and as text with a first call", () =>
+  it.live("describes the service at its base path as HTML for browsers, and otherwise as text", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: `${host}/insurance` })
       const handle = webHandler(quotewire, { base_path: "/insurance", mcp })
@@ -183,7 +183,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("does not start a response to a caller that has already disconnected", () =>
+  it.live("does not wait for the body of a caller that has already disconnected", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -194,7 +194,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("stops reading a body at the limit", () =>
+  it.live("stops reading a request body at the size limit", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -220,7 +220,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("reports a host error if the body was already read; the log explains what to do", () =>
+  it.live("returns 500 if the request's body was already read, and logs why", () =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { key, quotewire } = yield* embedded()
@@ -246,7 +246,7 @@ describe("webHandler", () => {
       }
     ],
     ["returns a value that is not text", () => JSON.parse("5")]
-  ])("survives an address function that %s, and logs the failure", ([, address]) =>
+  ])("handles the request even if the address function %s, and logs the failure", ([, address]) =>
     Effect.gen(function* () {
       const logged = yield* capturedLog
       const { key, quotewire } = yield* embedded()
@@ -257,7 +257,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("ignores the fragment of a URL", () =>
+  it.live("ignores a URL's fragment", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
       const handle = webHandler(quotewire)
@@ -266,7 +266,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("responds to pending long polls when the service is closed, and then refuses calls", () =>
+  it.live("answers pending long polls when the service closes, and refuses later calls", () =>
     Effect.gen(function* () {
       const service = yield* embedded()
       const handle = webHandler(service.quotewire)
@@ -280,7 +280,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("refuses calls once the service is closed, even while the program's own call runs", () =>
+  it.live("refuses requests as soon as the service begins to close, even while the program's own call runs", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded({ public_url: host })
       const web = webHandler(quotewire)
@@ -299,7 +299,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("logs why the service could not start, with the service's logger", () =>
+  it.live("uses the service's logger to log why the service could not start", () =>
     Effect.gen(function* () {
       const printed = yield* capturedLog
       const entries: Array<string> = []
@@ -313,7 +313,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("refuses calls at every handler of a service while one handler finishes a last request", () =>
+  it.live("refuses requests at every handler of a closing service while one handler finishes a request", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: host })
       const [handle, other] = [webHandler(quotewire), webHandler(quotewire)]

@@ -19,13 +19,18 @@ const deliver = Effect.fnUntraced(function* (url: string, deadline_ms = 10_000) 
   return yield* send({ url, headers: Signature.headersOf({ id: "evt_1", timestamp, signature }), body, deadline_ms })
 }, Effect.provide(NodeCrypto.layer))
 
-describe("a test receiver on a server", () => {
+describe("a test receiver on an HTTP server", () => {
   it.live.each([
     { script: "succeed", respond: Receiver.succeed, outcome: [204, null] },
     { script: "fail", respond: Receiver.fail(429, { "retry-after": "1" }), outcome: [429, null] },
     { script: "redirect", respond: Receiver.redirect("http://127.0.0.1:1/"), outcome: [307, null] },
     { script: "a slow body", respond: Receiver.slowBody(3, 5), outcome: [200, null] },
-    { script: "too slow a body", respond: Receiver.slowBody(1_000, 5), deadline_ms: 1_000, outcome: [200, "timeout"] },
+    {
+      script: "a body that is too slow",
+      respond: Receiver.slowBody(1_000, 5),
+      deadline_ms: 1_000,
+      outcome: [200, "timeout"]
+    },
     { script: "hang", respond: Receiver.hang, deadline_ms: 150, outcome: [null, "timeout"] },
     { script: "reset", respond: Receiver.reset, outcome: [null, "connection_failed"] },
     { script: "garbage", respond: Receiver.garbage, outcome: [null, "bad_response"] }
@@ -41,7 +46,7 @@ describe("a test receiver on a server", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("receives requests from another program, and does not trust them", () =>
+  it.live("answers 400 to an unsigned request from another program", () =>
     Effect.gen(function* () {
       const { url, arrivals } = yield* NodeReceiver.start({ secrets: [secret] })
       const answer = yield* Effect.promise(() => fetch(url, { method: "POST", body: "{}" }))

@@ -10,7 +10,7 @@ const all = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects,
 const soon: Endpoint.Script = (socket, got) => void setImmediate(() => Endpoint.answer(200)(socket, got))
 
 describe("webhook connections", () => {
-  it.live("are limited per host, and every request gets its turn", () =>
+  it.live("are limited per host, and every waiting request is sent", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(soon)
       const sender = yield* make({ connections_per_host: 4 })
@@ -43,7 +43,7 @@ describe("webhook connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("stay available while one host hangs; that host's waiting requests report that nothing was sent", () =>
+  it.live("stay available to other hosts while one host hangs", () =>
     Effect.gen(function* () {
       const hanging = yield* Endpoint.start(() => {})
       const other = yield* Endpoint.start(Endpoint.answer(200))
@@ -70,7 +70,7 @@ describe("webhook connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are never all used up by hanging hosts, which together get at most half", () =>
+  it.live("are used by hanging hosts only up to half of the limit", () =>
     Effect.gen(function* () {
       const hanging = yield* Effect.all([0, 1, 2].map(() => Endpoint.start(() => {})))
       const other = yield* Endpoint.start(Endpoint.answer(200))
@@ -99,7 +99,7 @@ describe("webhook connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("become free for waiting requests after other requests are abandoned", () =>
+  it.live("become free for the next request when a request is cancelled", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(() => {})
       const sender = yield* make({ connections_per_host: 1, connections: 1 })
@@ -138,8 +138,8 @@ describe("webhook connections", () => {
   )
 })
 
-describe("closing a sender", () => {
-  it.live("leaves nothing behind, whatever was in progress", () =>
+describe("closing a webhook sender", () => {
+  it.live("leaves no connections or timers behind, whatever was in progress", () =>
     Effect.gen(function* () {
       const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length
       const scripts: ReadonlyArray<Endpoint.Script> = [

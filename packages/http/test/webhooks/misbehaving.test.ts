@@ -49,8 +49,8 @@ const large = (script: Endpoint.Script): Case => ({ script, status: 200, failure
 const ok = "HTTP/1.1 200 OK\r\n"
 
 const cases: { readonly [name: string]: Case } = {
-  resets: broken((socket) => void socket.resetAndDestroy()),
-  closes: broken((socket) => void socket.destroy()),
+  "resets the connection": broken((socket) => void socket.resetAndDestroy()),
+  "closes the connection": broken((socket) => void socket.destroy()),
   "closes without a response": broken(last("")),
   "closes during its headers": broken(last(`${ok}content-le`), 200),
   "sends an unrequested 100 Continue": broken(Endpoint.raw("HTTP/1.1 100 Continue\r\n\r\n")),
@@ -59,7 +59,7 @@ const cases: { readonly [name: string]: Case } = {
     101
   ),
   "closes during its status line": broken(last("HTTP/1.1 20")),
-  hangs: slow(() => {}),
+  "never responds": slow(() => {}),
   "hangs during its status line": slow(Endpoint.raw("HTTP/1.1 2")),
   "hangs after its status line": slow(Endpoint.raw(ok), 200),
   "hangs before its body": slow(Endpoint.raw(`${ok}content-length: 9\r\n\r\n`), 200),
@@ -84,9 +84,9 @@ const cases: { readonly [name: string]: Case } = {
   "has many headers": large(Endpoint.raw(`${ok}${"x: y\r\n".repeat(20_000)}\r\n`))
 }
 
-describe("misbehaving webhook endpoints", () => {
+describe("the webhook sender", () => {
   for (const [name, { script, status, failure, deadline_ms }] of Object.entries(cases)) {
-    it.live(`an endpoint that ${name} causes ${failure}`, () =>
+    it.live(`reports ${failure} for an endpoint that ${name}`, () =>
       Effect.gen(function* () {
         const { endpoint, sent } = yield* sendTo(script, deadline_ms)
         assert.deepStrictEqual(sent, [status, failure])
@@ -96,7 +96,7 @@ describe("misbehaving webhook endpoints", () => {
     )
   }
 
-  it.live("an endpoint may close the connection to end its response", () =>
+  it.live("accepts a response that the endpoint ends by closing the connection", () =>
     Effect.gen(function* () {
       const { endpoint, sent } = yield* sendTo(last(`${ok}\r\nall of it`))
       assert.deepStrictEqual(sent, [200, null])
@@ -104,7 +104,7 @@ describe("misbehaving webhook endpoints", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("an endpoint's second response to one request is ignored", () =>
+  it.live("ignores an endpoint's second response to one request", () =>
     Effect.gen(function* () {
       const twice = `${ok}content-length: 2\r\n\r\nok`
       const { endpoint, sender, sent } = yield* sendTo(Endpoint.raw(twice + twice.replace("200", "500")))
@@ -116,7 +116,7 @@ describe("misbehaving webhook endpoints", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("an endpoint that closes a reused connection during its response gets no retry", () =>
+  it.live("does not retry if the endpoint closes a reused connection during the response", () =>
     Effect.gen(function* () {
       let count = 0
       const endpoint = yield* Endpoint.start((socket, got) =>
@@ -136,7 +136,7 @@ describe("misbehaving webhook endpoints", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("an endpoint that does not exist causes connection_failed", () =>
+  it.live("reports connection_failed if nothing listens at the endpoint's port", () =>
     Effect.gen(function* () {
       const { port } = yield* Effect.scoped(Endpoint.start(Endpoint.answer(200)))
       const sender = yield* make()
@@ -145,7 +145,7 @@ describe("misbehaving webhook endpoints", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("an endpoint is disconnected when the sender is interrupted", () =>
+  it.live("closes the connection when a delivery is interrupted", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(() => {})
       const sender = yield* make()

@@ -54,7 +54,7 @@ describe("a webhook URL's host name", () => {
 
   const refused: { readonly [what: string]: NameServer.Zone } = {
     "a private address": only4(a("10.0.0.1")),
-    "this machine": only4(a("127.0.0.2")),
+    "a loopback address": only4(a("127.0.0.2")),
     "a cloud metadata address": only4(a("169.254.169.254")),
     "public and private addresses": only4(a("127.0.0.1", "10.0.0.1")),
     "a private address in the other address family": (_name, type) => (type === "A" ? open : aaaa("fd00::1")),
@@ -90,7 +90,7 @@ describe("a webhook URL's host name", () => {
     "is an alias of a missing name": () => [alias(name, "metadata.google.internal")]
   }
   for (const [what, zone] of Object.entries(nowhere)) {
-    it.live(`is refused like a private address if it ${what}`, () =>
+    it.live(`is refused if it ${what}`, () =>
       Effect.gen(function* () {
         const { send, lookUp } = yield* start(zone)
         assert.strictEqual(yield* lookUp, "refused")
@@ -116,7 +116,7 @@ describe("a webhook URL's host name", () => {
     )
   }
 
-  it.live("is not resolved if its aliases are circular", () =>
+  it.live("causes dns_failed if its aliases are circular", () =>
     Effect.gen(function* () {
       const { endpoint, send, lookUp } = yield* start(() => [
         alias(name, "b.example.com"),
@@ -128,14 +128,14 @@ describe("a webhook URL's host name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("makes the attempt fail if its name server does not answer in time", () =>
+  it.live("causes dns_failed if the name server does not answer before the deadline", () =>
     Effect.gen(function* () {
       const { sender, url } = yield* start(() => "silent")
       assert.deepStrictEqual(outcome(yield* sender.send(request(url, 50))), [null, "dns_failed"])
     }).pipe(Effect.scoped)
   )
 
-  it.live("can be reached even if the name servers for one address family do not answer", () =>
+  it.live("is resolved even if the name server answers for only one address family", () =>
     Effect.gen(function* () {
       const { send, lookUp } = yield* start((_name, type) => (type === "A" ? open : "silent"), 100)
       assert.strictEqual(yield* lookUp, "public")
@@ -151,7 +151,7 @@ describe("a webhook URL's host name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is resolved only once for many concurrent lookups", () =>
+  it.live("is resolved only once for many concurrent deliveries", () =>
     Effect.gen(function* () {
       const { names, send } = yield* start(only4(open))
       const sent = yield* Effect.all(
@@ -167,8 +167,8 @@ describe("a webhook URL's host name", () => {
   )
 })
 
-describe("a name whose address changes", () => {
-  it.live("is dialed at the address that was checked", () =>
+describe("a host name whose address changes", () => {
+  it.live("is contacted only at an address that was checked", () =>
     Effect.gen(function* () {
       // Public in the first response, private in the second, and neither may be cached.
       let asked = 0
@@ -190,7 +190,7 @@ describe("a name whose address changes", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is refused at the attempt if the new address is private", () =>
+  it.live("is refused if the new address is private", () =>
     Effect.gen(function* () {
       const { names, endpoint, send, lookUp } = yield* start(only4(open))
       assert.strictEqual(yield* lookUp, "public")
@@ -200,7 +200,7 @@ describe("a name whose address changes", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("does not reuse a connection to its old address", () =>
+  it.live("is never contacted over a connection to the old address", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(only4(open))
       const first = yield* Endpoint.start(Endpoint.answer(200), { certificate })
@@ -239,7 +239,7 @@ describe("a host with several addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is not tried at another address once a request was sent", () =>
+  it.live("is not contacted at a second address once a request was sent", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(only4(a("127.0.0.3", "127.0.0.1")))
       const endpoint = yield* Endpoint.start(Endpoint.answer(200), { certificate })
@@ -262,7 +262,7 @@ describe("a host with several addresses", () => {
 })
 
 describe("the sending host itself", () => {
-  it.live("is refused as a webhook address under any of its names", () =>
+  it.live("is refused as a webhook receiver under any of its names", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start((_name, type) => (type === "A" ? a("93.184.216.34") : []))
       const own: WebhookAddress.Policy = {
@@ -279,7 +279,7 @@ describe("the sending host itself", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("leaves nothing behind when it stops during a lookup", () =>
+  it.live("stops without waiting for a pending lookup", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(() => "silent")
       yield* Effect.scoped(

@@ -9,8 +9,8 @@ import * as NodeWebhookSender from "../../src/webhooks/NodeWebhookSender.ts"
 import * as Endpoint from "./support/endpoint.ts"
 import { allowing, make, outcome, request, sendTo } from "./support/sender.ts"
 
-describe("a webhook POST", () => {
-  it.live("is sent unchanged", () =>
+describe("a webhook request", () => {
+  it.live("is sent with the exact path, body and headers", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(Endpoint.answer(200))
       const sender = yield* make()
@@ -33,12 +33,12 @@ describe("a webhook POST", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("has the released version in its User-Agent header", () => {
+  it("carries the package's version in the User-Agent header", () => {
     const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
     assert.strictEqual(NodeWebhookSender.defaultUserAgent, `Quotewire-Webhooks/${version}`)
   })
 
-  it.live("keeps its connection open, and ignores cookies", () =>
+  it.live("reuses the open connection, and sends no cookies", () =>
     Effect.gen(function* () {
       const { endpoint, sender } = yield* sendTo(Endpoint.answer(200, { "set-cookie": "a=b" }))
       yield* sender.send(request(`http://127.0.0.1:${endpoint.port}/other`))
@@ -48,7 +48,7 @@ describe("a webhook POST", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is sent over a new connection if the open connection was closed in the meantime", () =>
+  it.live("is resent over a new connection if the endpoint closes the reused connection", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start((socket, got) => {
         if (endpoint.requests.length % 2 === 0) return socket.destroy()
@@ -63,7 +63,7 @@ describe("a webhook POST", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("uses no proxy", () =>
+  it.live("is sent directly, even if proxy variables are set", () =>
     Effect.gen(function* () {
       const proxy = yield* Endpoint.start(Endpoint.answer(200))
       const names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "NODE_USE_ENV_PROXY"]
@@ -83,7 +83,7 @@ describe("a webhook POST", () => {
 
 describe("a receiver's response", () => {
   for (const status of [200, 201, 204, 299, 400, 401, 404, 410, 413, 500, 503]) {
-    it.live(`is reported with its status ${status}`, () =>
+    it.live(`is reported with status ${status}`, () =>
       Effect.gen(function* () {
         const { endpoint, sent } = yield* sendTo(Endpoint.answer(status))
         assert.deepStrictEqual(sent, [status, null])
@@ -101,7 +101,7 @@ describe("a receiver's response", () => {
   )
 
   for (const status of [300, 301, 302, 303, 304, 305, 307, 308]) {
-    it.live(`is not followed if its status is ${status}`, () =>
+    it.live(`is not followed as a redirect if the status is ${status}`, () =>
       Effect.gen(function* () {
         const secret = yield* Endpoint.start(Endpoint.answer(200))
         for (const location of [`http://127.0.0.1:${secret.port}/`, `http://[::1]:${secret.port}/`, "/hook"]) {
@@ -114,7 +114,7 @@ describe("a receiver's response", () => {
     )
   }
 
-  it.live("is not followed if it has a refresh header", () =>
+  it.live("is not followed as a redirect because of a Refresh header or tag", () =>
     Effect.gen(function* () {
       const secret = yield* Endpoint.start(Endpoint.answer(200))
       const url = `http://127.0.0.1:${secret.port}/`
@@ -135,13 +135,13 @@ describe("a receiver's response", () => {
   )
 
   const large: { readonly [name: string]: Endpoint.Script } = {
-    "it has 10 MB": Endpoint.answer(200, {}, "x".repeat(10_000_000)),
-    "it declares a small gzip body and sends something else": Endpoint.answer(
+    "the body is 10 MB long": Endpoint.answer(200, {}, "x".repeat(10_000_000)),
+    "the body is a gzip bomb": Endpoint.answer(
       200,
       { "content-encoding": "gzip" },
       gzipSync(Buffer.alloc(32 * 1_024 * 1_024)).toString("latin1")
     ),
-    "it never ends": (socket) => {
+    "the body never ends": (socket) => {
       socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
       const more = () => {
         while (socket.writable && socket.write(`1000\r\n${"x".repeat(4_096)}\r\n`));
@@ -151,7 +151,7 @@ describe("a receiver's response", () => {
     }
   }
   for (const [name, script] of Object.entries(large)) {
-    it.live(`is reported with its status even if ${name}; the connection is closed`, () =>
+    it.live(`is reported with its status, and the connection is closed, if ${name}`, () =>
       Effect.gen(function* () {
         const { endpoint, sent } = yield* sendTo(script)
         assert.deepStrictEqual(sent, [200, null])
@@ -161,8 +161,8 @@ describe("a receiver's response", () => {
   }
 })
 
-describe("webhook addresses", () => {
-  it.live("are never dialed if the policy refuses them", () =>
+describe("the webhook sender", () => {
+  it.live("never connects to an address that the policy refuses", () =>
     Effect.gen(function* () {
       const dialed: Array<string> = []
       const sender = yield* make({
@@ -190,7 +190,7 @@ describe("webhook addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are checked on the connected socket before any byte is written", () =>
+  it.live("checks the connected socket's address before it writes any byte", () =>
     Effect.gen(function* () {
       // As if something on the network had redirected the connection.
       const secret = yield* Endpoint.start(Endpoint.answer(200), { host: "127.0.0.2" })
@@ -204,7 +204,7 @@ describe("webhook addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("on this machine can be reached as localhost if the policy allows them", () =>
+  it.live("can reach localhost if the policy allows loopback addresses", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(Endpoint.answer(200))
       const sender = yield* make({ policy: allowing("127.0.0.0/8") })
@@ -215,15 +215,15 @@ describe("webhook addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("are recognized as the host's own if they belong to this machine's interfaces", () => {
+  it("recognizes the addresses of this machine's interfaces as the host's own", () => {
     assert.include(NodeWebhookSender.ownAddresses().map(String), "127.0.0.1")
   })
 })
 
-describe("TLS", () => {
+describe("the webhook sender over TLS", () => {
   const certificate = Certificate.make("127.0.0.1")
 
-  it.live("accepts only a certificate that matches the address", () =>
+  it.live("accepts only a trusted certificate that matches the address", () =>
     Effect.gen(function* () {
       const good = yield* Endpoint.start(Endpoint.answer(200), { certificate })
       const named = Certificate.make("hooks.example.com")
