@@ -41,7 +41,7 @@ layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
       })
     )
 
-    it.effect.each(kinds)("lists the tools without a key: %s", (kind) =>
+    it.effect.each(kinds)("lists only the tools for keyless callers if it has no key: %s", (kind) =>
       Effect.gen(function* () {
         const { base_urls } = yield* AgentHosts
         const client = yield* connect(kind, base_urls, null)

@@ -27,7 +27,7 @@ const musts = {
 } as const
 
 layer(agentHosts({ tools: conformanceTools }), { excludeTestServices: true })(
-  "the official conformance suite",
+  "the official MCP conformance suite",
   (it) => {
     it.effect.each(["0.1.16", "2025-11-25", "2026-07-28"] as const)("reports no unexpected failure: %s", (suite) =>
       Effect.gen(function* () {

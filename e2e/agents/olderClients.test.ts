@@ -46,43 +46,41 @@ const cases = (["1.32.2", "2.4.0"] as const).flatMap((program) =>
   (["2025-03-26", "2024-11-05"] as const).map((revision) => ({ program, revision }))
 )
 
-layer(agentHosts(), { excludeTestServices: true })("official clients of older revisions", (it) => {
-  it.effect.each(cases)(
-    "a client negotiates $revision and calls tools as older programs do: $program",
-    ({ program, revision }) =>
-      Effect.gen(function* () {
-        const { base_urls, keys } = yield* AgentHosts
-        const sent: Sent = []
-        const requestInit = { headers: { authorization: `Bearer ${keys.server}` } }
-        const client = yield* Effect.acquireRelease(
-          Effect.promise(() =>
-            programs[program](new URL(`${base_urls[0]}/v1/mcp/`), { fetch: asking(revision, sent), requestInit })
-          ),
-          ({ close }) => Effect.promise(close)
-        )
-        assert.strictEqual(client.revision, revision)
-        assert.include(yield* Effect.promise(client.tools), "start_quote_request")
-        const started = yield* Effect.promise(() =>
-          client.call("start_quote_request", {
-            line: "renters",
-            request_key: `${program} ${revision}`.replace(" ", "-"),
-            consent_receipt_id: "receipt-0001",
-            credit_disclosure_receipt_id: null,
-            contact_consent: null,
-            scenario: null,
-            application: JSON.stringify(ExampleApplications.smallest.renters)
-          })
-        )
-        const { content, isError } = Schema.decodeUnknownSync(Result)(started)
-        assert.isFalse(isError)
-        assert.match(content[0].text, /^Quote request qreq_\w+ is in_progress/)
-        // The header follows the handshake.
-        const [first, ...others] = sent
-        assert.deepStrictEqual([first, new Set(others)], [null, new Set([revision])])
-      })
+layer(agentHosts(), { excludeTestServices: true })("an official client of an older revision", (it) => {
+  it.effect.each(cases)("negotiates $revision and can call tools: client $program", ({ program, revision }) =>
+    Effect.gen(function* () {
+      const { base_urls, keys } = yield* AgentHosts
+      const sent: Sent = []
+      const requestInit = { headers: { authorization: `Bearer ${keys.server}` } }
+      const client = yield* Effect.acquireRelease(
+        Effect.promise(() =>
+          programs[program](new URL(`${base_urls[0]}/v1/mcp/`), { fetch: asking(revision, sent), requestInit })
+        ),
+        ({ close }) => Effect.promise(close)
+      )
+      assert.strictEqual(client.revision, revision)
+      assert.include(yield* Effect.promise(client.tools), "start_quote_request")
+      const started = yield* Effect.promise(() =>
+        client.call("start_quote_request", {
+          line: "renters",
+          request_key: `${program} ${revision}`.replace(" ", "-"),
+          consent_receipt_id: "receipt-0001",
+          credit_disclosure_receipt_id: null,
+          contact_consent: null,
+          scenario: null,
+          application: JSON.stringify(ExampleApplications.smallest.renters)
+        })
+      )
+      const { content, isError } = Schema.decodeUnknownSync(Result)(started)
+      assert.isFalse(isError)
+      assert.match(content[0].text, /^Quote request qreq_\w+ is in_progress/)
+      // The header follows the handshake.
+      const [first, ...others] = sent
+      assert.deepStrictEqual([first, new Set(others)], [null, new Set([revision])])
+    })
   )
 
-  it.effect("a client can send a batch of calls", () =>
+  it.effect("can send a batch of calls", () =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const call = (id: number, line: string) => ({

@@ -64,7 +64,7 @@ const broken = Effect.map(
 const acme = ["--carrier", "naic:12345", "--facts", facts]
 
 describe("quotewire carriers test", () => {
-  it.live("reports each case of a rate plan", () =>
+  it.live("reports the result of each test case for a rate plan", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* runHere(["carriers", "test", plan])
       assert.deepStrictEqual([code, stderr], [0, ""])
@@ -91,7 +91,7 @@ describe("quotewire carriers test", () => {
     })
   )
 
-  it.live("records a cassette without secrets, and plays it offline without the carrier", () =>
+  it.live("records a cassette without secrets, and replays the cassette without the carrier", () =>
     Effect.gen(function* () {
       const test = ["carriers", "test", module, ...acme, "--cassette", cassette]
       const url = yield* Effect.scoped(
@@ -111,7 +111,7 @@ describe("quotewire carriers test", () => {
     })
   )
 
-  it.live("fails with the cause if the carrier is down, and keeps the recorded cassette", () =>
+  it.live("reports the cause if the carrier is down, and keeps an existing cassette", () =>
     Effect.gen(function* () {
       const kept = file("kept.cassette.json", "a good cassette")
       const fresh = join(folder, "fresh.cassette.json")
@@ -252,7 +252,7 @@ describe("quotewire carriers ask", () => {
     })
   )
 
-  it.live("requires the carrier's ID if the file has several carriers, as its help says", () =>
+  it.live("requires --carrier if the file has several carriers", () =>
     Effect.gen(function* () {
       const { code, stderr } = yield* runHere(["carriers", "ask", module])
       assert.strictEqual(code, 2)
@@ -276,7 +276,7 @@ describe("quotewire carriers ask", () => {
     })
   )
 
-  it.live("reports a carrier's error response as an answer", () =>
+  it.live("reports the status of a carrier's error response", () =>
     Effect.gen(function* () {
       const { url } = yield* broken
       const ask = (carrier: string) => run(["carriers", "ask", failing, "--carrier", carrier], { TRIAL_URL: url })

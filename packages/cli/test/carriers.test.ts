@@ -24,7 +24,7 @@ const file = (name: string, text: string): string => {
 const faulty = file("faulty.json", JSON.stringify({ ...example, minimum_cents: 0, rounding: "up" }))
 
 describe("quotewire carriers check", () => {
-  it.live("reports what it checked if a rate plan has no faults", () =>
+  it.live("prints a summary of a rate plan without errors", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* runHere(["carriers", "check", valid])
       assert.deepStrictEqual([code, stderr], [0, ""])
@@ -35,7 +35,7 @@ describe("quotewire carriers check", () => {
     })
   )
 
-  it.live("prints each fault on its own line, and fails", () =>
+  it.live("prints each error of a rate plan on a separate line, and fails", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* runHere(["carriers", "check", faulty])
       assert.deepStrictEqual([code, stderr], [1, "quotewire: The rate plan has errors.\n"])
@@ -46,7 +46,7 @@ describe("quotewire carriers check", () => {
     })
   )
 
-  it.live("prints JSON for programs", () =>
+  it.live("prints the errors as JSON with --json", () =>
     Effect.gen(function* () {
       const { code, stdout } = yield* runHere(["carriers", "check", faulty, "--json"])
       assert.strictEqual(code, 1)

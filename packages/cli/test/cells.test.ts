@@ -87,7 +87,7 @@ describe("the cells file", () => {
       JSON.stringify([1, 2].map(() => ({ name: "a", url: secret }))),
       "each cell must have a different name"
     ]
-  ] as const)("is refused if it %s; the error does not repeat its content", ([, text, says]) =>
+  ] as const)("is refused if it %s, with an error that omits the file's content", ([, text, says]) =>
     Effect.gen(function* () {
       const env = yield* fileOf(text)
       for (const args of [["cells", "list"], ["migrate"], ["serve", "--port", "0"]]) {
@@ -100,7 +100,7 @@ describe("the cells file", () => {
     })
   )
 
-  it.effect("replaces --database-url; exactly one of the two is required", () =>
+  it.effect("cannot be combined with --database-url, but one of the two is required", () =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       const both = yield* runInProcess(["migrate"], { ...env, QUOTEWIRE_DATABASE_URL: secret })
@@ -167,7 +167,7 @@ describe("--database-pooler-url", () => {
 })
 
 describe("quotewire cells", () => {
-  it.effect("adds cells, lists them, and places new workspaces in them", () =>
+  it.effect("adds cells, lists the cells, and places new workspaces in the cells", () =>
     Effect.gen(function* () {
       const { cells: all, env } = yield* threeCells
       yield* done(["migrate"], env)

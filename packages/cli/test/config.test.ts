@@ -212,7 +212,7 @@ describe("an unusable configuration file", () => {
     })
   )
 
-  it.live("is a usage error, with exit code 2 and nothing on standard output", () =>
+  it.live("causes a usage error, with exit code 2 and nothing on standard output", () =>
     Effect.gen(function* () {
       const ended = yield* run(dev, {}, yield* folder({ "quotewire.config.ts": "export default 1" }))
       assert.deepStrictEqual(ended, {
@@ -253,7 +253,7 @@ describe("an unusable configuration file", () => {
     })
   )
 
-  it.live("stops every command that uses it before any database connection", () =>
+  it.live("makes every command fail before the command connects to a database", () =>
     Effect.gen(function* () {
       const cwd = yield* folder({ "quotewire.config.ts": "export default 1" })
       const env = {
@@ -286,7 +286,7 @@ describe("an unusable configuration file", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("cannot be combined with a running host, which has its own configuration", () =>
+  it.live("is refused together with --base-url", () =>
     Effect.gen(function* () {
       const ended = yield* runHere(["mcp", "--base-url", "http://127.0.0.1:1", "--config", "quotewire.config.ts"])
       assert.strictEqual(ended.code, 2)
@@ -302,7 +302,7 @@ describe("quotewire dev with a configuration file", () => {
     return output()
   })
 
-  it.live("reads the named file, or the file in the current folder", () =>
+  it.live("reads the file that --config names, or else the file in the current folder", () =>
     Effect.gen(function* () {
       const thrown = 'throw new Error("It was read")'
       const both = { "quotewire.config.ts": "export default 1", "hosts/eu.ts": thrown }
@@ -318,7 +318,7 @@ describe("quotewire dev with a configuration file", () => {
     })
   )
 
-  it.live("omits the fictional carriers if the file says so", () =>
+  it.live("omits the fictional carriers if fictional_carriers is false", () =>
     Effect.gen(function* () {
       const config = 'import { acme } from "./acme.ts"\nexport default { carriers: [acme], fictional_carriers: false }'
       const text = yield* started({ ...withAcme, "other.ts": config }, "--config", "other.ts")
@@ -327,7 +327,7 @@ describe("quotewire dev with a configuration file", () => {
     })
   )
 
-  it.live("lists each environment's carriers when ready, or only their number if there are many", () =>
+  it.live("lists each environment's carriers when ready, and shortens a long list", () =>
     Effect.gen(function* () {
       const config = `
         import { acme } from "./acme.ts"
@@ -339,7 +339,7 @@ describe("quotewire dev with a configuration file", () => {
     })
   )
 
-  it.live("asks its carriers in the sandbox, along with the fictional carriers", () =>
+  it.live("asks the configured carriers and the fictional carriers in the sandbox", () =>
     Effect.gen(function* () {
       const ready = yield* host(dev, {}, yield* folder(withAcme))
       const { base_url, keys } = JSON.parse(ready.output())
@@ -349,7 +349,7 @@ describe("quotewire dev with a configuration file", () => {
     })
   )
 
-  it.live("calls the configured function after each carrier exchange", () =>
+  it.live("calls on_carrier_exchange after each exchange with a carrier", () =>
     Effect.gen(function* () {
       const config = `import { acme } from "./acme.ts"
 export default {
@@ -372,7 +372,7 @@ describe("quotewire serve with a configuration file", () => {
     ({ url }) => ({ QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64") })
   )
 
-  it.live("asks its live carriers, and does not warn that carriers are missing", () =>
+  it.live("asks the configured live carriers, and does not warn about missing carriers", () =>
     Effect.gen(function* () {
       const env = yield* database
       const cwd = yield* folder(withAcme)

@@ -37,8 +37,8 @@ const done = (ran: Ran) => {
 const hostile = "A\u001b[2J\u0007\u202eB\u{e0041}\u009b"
 const shown = "A\\u{1b}[2J\\u{7}\\u{202e}B\\u{e0041}\\u{9b}"
 
-describe("names from external input", () => {
-  it.live("are printed with hidden characters escaped, for organizations and connections", () =>
+describe("hidden characters in names", () => {
+  it.live("are printed as escapes for organizations and connections", () =>
     Effect.gen(function* () {
       const { connections, organization, place, url } = yield* world
       const env = { QUOTEWIRE_DATABASE_URL: url }
@@ -77,7 +77,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("stores a connection encrypted, and never prints its secret", () =>
+  it.live("stores a connection encrypted, and never prints the secret", () =>
     Effect.gen(function* () {
       const { connections, organization, place, said, url } = yield* world
       yield* connections("set", [...place, "--json"], values)
@@ -95,7 +95,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("removes a connection, whose fields are then listed as missing", () =>
+  it.live("removes a connection, and lists the removed fields as missing", () =>
     Effect.gen(function* () {
       const { connections, json, organization, place } = yield* world
       yield* connections("set", place, values)
@@ -135,7 +135,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("explains errors in one sentence, and never repeats its input", () =>
+  it.live("explains errors in one sentence, and never repeats the input", () =>
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       const nobody = ["--organization", `org_${"0".repeat(26)}`]
@@ -184,7 +184,7 @@ describe("quotewire connections", () => {
     })
   )
 
-  it.live("explains in one sentence that it requires the database's seal keys", () =>
+  it.live("fails with one sentence if the database's seal keys are wrong or missing", () =>
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       done(yield* connections("set", place, `producer_code=1\napi_key=${secret}`))

@@ -61,7 +61,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("sends browsers to the console; the printed link works for one sign-in", () =>
+  it.live("redirects browsers to the console, and prints a link that works for one sign-in", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const { base_url, console_url, keys } = JSON.parse(started.output())
@@ -121,7 +121,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("shows an expired quote as expired, even when its link is opened", () =>
+  it.live("returns 410 for the link of an expired quote", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const { base_url, keys } = JSON.parse(started.output())
@@ -148,7 +148,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("responds to a half-sent request after SIGTERM, and exits even if another never completes", () =>
+  it.live("answers half-sent requests after SIGTERM, and exits even if a request never completes", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const { base_url, keys } = JSON.parse(started.output())
@@ -163,7 +163,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("applies its limits to the client address that a trusted proxy reports", () =>
+  it.live("applies rate limits to the client address that a trusted proxy reports", () =>
     Effect.gen(function* () {
       const limits = JSON.stringify({ failed_authentication: { per_minute: 1 } })
       const started = yield* host(["dev", "--port", "0", "--json", "--trust-proxy", "1"], { QUOTEWIRE_LIMITS: limits })
@@ -259,7 +259,7 @@ describe("quotewire", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("turns off the request log and feedback with a flag or a variable", () =>
+  it.live("can turn off the request log and feedback with a flag or a variable", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json", "--no-request-log"], { QUOTEWIRE_FEEDBACK: "false" })
       const { base_url, keys } = JSON.parse(started.output())
@@ -302,7 +302,7 @@ describe("quotewire", () => {
   it.live.each([
     { args: ["--help"], names: /^ {2}dev +Serve a sandbox, in memory or in a folder$/m },
     { args: ["dev", "--help"], names: /^ {2}--port .*8787 by default.* \[QUOTEWIRE_PORT\]$/m }
-  ])("prints its help with $args", ({ args, names }) =>
+  ])("prints the help text for $args", ({ args, names }) =>
     Effect.gen(function* () {
       const { err, how, out } = yield* runInProcess(args, {})
       assert.deepStrictEqual([how, err], ["done", ""])
@@ -311,7 +311,7 @@ describe("quotewire", () => {
   )
 
   it.live.each([{ args: [] }, { args: ["keys"] }])(
-    "prints its help and exits with a usage error if no command is given: $args",
+    "prints the help text and exits with code 2 if no command is given: $args",
     ({ args }) =>
       Effect.gen(function* () {
         const { code, stdout } = yield* run(args)
@@ -320,7 +320,7 @@ describe("quotewire", () => {
       })
   )
 
-  it.live("prints its package's version", () =>
+  it.live("prints the package's version", () =>
     Effect.gen(function* () {
       const { code, stdout } = yield* run(["--version"])
       assert.deepStrictEqual([code, stdout], [0, `quotewire v${version}\n`])

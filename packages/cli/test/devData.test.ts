@@ -94,7 +94,7 @@ const killWhileSending = async (host: Sandbox, count: number, acknowledged: Set<
 
 describe("quotewire dev --data", () => {
   it.live(
-    "keeps its organization, keys and clock across restarts, in files only their owner can read",
+    "keeps the organization, the keys and the clock across restarts",
     () =>
       Effect.gen(function* () {
         const folder = yield* dataIn

@@ -56,7 +56,7 @@ const report = ({ err, how, out }: Ran): ErasureReport & { readonly dry_run: boo
 }
 
 describe("quotewire erase", () => {
-  it.live("requires the requester's name for an erasure, but not for a dry run", () =>
+  it.live("requires --by for an erasure, but not for a dry run", () =>
     Effect.gen(function* () {
       const { env, quotewire, start } = yield* world
       const id = yield* start(receipt)
@@ -81,7 +81,7 @@ describe("quotewire erase", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("erases one request, and reports what was erased and what remains", () =>
+  it.live("erases one quote request, and reports what was erased and what remains", () =>
     Effect.gen(function* () {
       const { advance, client, env, erase, quotewire, start, url } = yield* world
       const id = yield* start(receipt)
@@ -123,7 +123,7 @@ describe("quotewire erase", () => {
     })
   )
 
-  it.live("erases all requests for a receipt from standard input, and never shows the receipt", () =>
+  it.live("erases all quote requests for a receipt from standard input, and never shows the receipt", () =>
     Effect.gen(function* () {
       const { erase, place, start } = yield* world
       const ids = [yield* start(receipt), yield* start(receipt)]

@@ -60,7 +60,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("accepts a sandbox key for that key's sandbox", () =>
+  it.live("gives an agent with a sandbox key the tools for that key", () =>
     Effect.gen(function* () {
       const { client, names } = yield* agent([], { QUOTEWIRE_API_KEY: key })
       assert.includeMembers(names, ["list_quote_requests", "send_test_event"])
@@ -77,7 +77,7 @@ describe("quotewire mcp", () => {
   const transport = () =>
     new StdioClientTransport({ command: process.execPath, args: [program, "mcp"], env: {}, stderr: "ignore" })
 
-  it.live("asks the person for facts if the agent program shows forms", () =>
+  it.live("asks the person for consent if the agent program shows forms", () =>
     Effect.gen(function* () {
       const client = new Client({ name: "an-agent", version: "1" }, { capabilities: { elicitation: { form: {} } } })
       let agrees = false
@@ -108,13 +108,13 @@ describe("quotewire mcp", () => {
     return client
   })
 
-  it.live("asks the person for facts through a program that uses the 1.x client", () =>
+  it.live("asks the person for consent through the official 1.x client", () =>
     Effect.gen(function* () {
       assert.include(JSON.stringify(yield* startAt(yield* withForms([]))), `"asked_by":"elicitation"`)
     })
   )
 
-  it.live("forwards everything to a running host", () =>
+  it.live("forwards calls and forms to a running host", () =>
     Effect.gen(function* () {
       const host = spawn(process.execPath, [program, "mcp", "--http", "--json"])
       yield* Effect.addFinalizer(() => Effect.sync(() => host.kill("SIGKILL")))
@@ -130,7 +130,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("responds to every message, exits at the end of input, and prints nothing else", () =>
+  it.live("answers each message, and exits at the end of its input", () =>
     Effect.gen(function* () {
       const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
       const ended = yield* run(["mcp"], `${ping}nonsense\n`)
@@ -163,7 +163,7 @@ describe("quotewire mcp", () => {
   )
 
   it.live.each(["http://127.0.0.1:1/v1/mcp/", "quotes.example.com"])(
-    "explains which host addresses are valid: %s",
+    "rejects an invalid host address, and explains which addresses are valid: %s",
     (address) =>
       Effect.gen(function* () {
         const wrong = yield* runHere(["mcp", "--base-url", address])
@@ -173,7 +173,7 @@ describe("quotewire mcp", () => {
       })
   )
 
-  it.live("explains in one sentence why it cannot use a key", () =>
+  it.live("rejects a mistyped key without repeating the key", () =>
     Effect.gen(function* () {
       const wrong = yield* runHere(["mcp"], { QUOTEWIRE_API_KEY: `${key.slice(0, -1)}X` })
       assert.strictEqual(wrong.code, 2)

@@ -60,7 +60,7 @@ const get = (url: string, key: string) =>
   })
 
 describe("quotewire dev", () => {
-  it.live("serves its metrics on a separate port, if configured", () =>
+  it.live("serves metrics on a separate port, if configured", () =>
     Effect.gen(function* () {
       const port = yield* freePort
       const { ready } = yield* host(["--metrics-port", String(port)])

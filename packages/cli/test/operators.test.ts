@@ -103,7 +103,7 @@ describe("a command with an operator's token", () => {
     })
   )
 
-  it.live("sets and lists a connection without showing its secret", () =>
+  it.live("sets and lists a connection without showing the secret", () =>
     Effect.gen(function* () {
       const { json, run } = yield* start
       const { organization_id } = yield* json("organizations", "create", "Acme")

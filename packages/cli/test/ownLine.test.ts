@@ -63,7 +63,7 @@ interface Named {
 }
 
 describe("a custom line", () => {
-  it.live("is served over REST, from its capabilities to the click on a quote", () =>
+  it.live("is served over REST, from its capabilities to a quote's link", () =>
     Effect.gen(function* () {
       const { client } = yield* started
       // The capabilities list the line's codes, required facts, states and scenarios.
@@ -125,7 +125,7 @@ describe("a custom line", () => {
     })
   )
 
-  it.live("is in the OpenAPI document and the tools, and agents get quotes for it", () =>
+  it.live("is in the OpenAPI document and the MCP tools, and agents can get quotes for the line", () =>
     Effect.gen(function* () {
       const { client } = yield* started
       const document = (yield* client.send("GET", "/openapi.json")).body

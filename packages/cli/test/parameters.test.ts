@@ -53,7 +53,7 @@ describe("missing settings", () => {
   for (const [args, env, said] of cases) {
     const given = Object.keys(env).join()
     it.effect(
-      `are all named in one message: ${args.slice(0, 2).join(" ")}${given === "" ? "" : ` with ${given}`}`,
+      `are all listed in one message: ${args.slice(0, 2).join(" ")}${given === "" ? "" : ` with ${given}`}`,
       () =>
         Effect.gen(function* () {
           assert.strictEqual(yield* saidTo(args, env), said)
@@ -63,7 +63,7 @@ describe("missing settings", () => {
 })
 
 describe("wrong settings", () => {
-  it.effect("are all named along with missing settings, but without their values", () =>
+  it.effect("are all listed in one message, without their values", () =>
     Effect.gen(function* () {
       const said = yield* saidTo(["serve", "--port", "Zq7x", "--webhook-allow", "Zq7x"], {
         QUOTEWIRE_SEAL_KEYS: "Zq7x",
@@ -83,7 +83,7 @@ describe("wrong settings", () => {
     })
   )
 
-  it.effect("are named along with a wrong argument", () =>
+  it.effect("are listed together with a wrong argument", () =>
     Effect.gen(function* () {
       const said = yield* saidTo(["keys", "revoke", "Zq7x"], { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_JSON: "Zq7x" })
       assert.match(said, /^<key_id> must be .*\n--json .*\nSee quotewire keys revoke --help\.$/)
@@ -91,7 +91,7 @@ describe("wrong settings", () => {
     })
   )
 
-  it.effect("are named along with unknown flags", () =>
+  it.effect("are all listed if they are unknown flags, each with the closest known flag", () =>
     Effect.gen(function* () {
       const said = yield* saidTo(["migrate", "--jso", "--databse-url", url])
       assert.include(said, "the closest is --json")

@@ -33,7 +33,7 @@ describe("quotewire login", () => {
     })
   )
 
-  it.live("prompts for the key at a terminal without showing it", () =>
+  it.live("prompts for the key at a terminal without showing the key", () =>
     Effect.gen(function* () {
       const { address, env, keys } = yield* fresh
       const kept = yield* runInProcess(["login", "--base-url", address], env, { typed: keys.server })
@@ -44,7 +44,7 @@ describe("quotewire login", () => {
     })
   )
 
-  it.live("saves keys of every kind, and lists their kinds without the keys", () =>
+  it.live("saves keys of several kinds, and lists the kinds without the keys", () =>
     Effect.gen(function* () {
       const { address, env, keys } = yield* fresh
       yield* runInProcess(["login", "--base-url", address], env, keys.server)
@@ -80,7 +80,7 @@ describe("quotewire login", () => {
     })
   )
 
-  it.live("replaces a key, and checks the new key on the profile's existing host", () =>
+  it.live("replaces the key of a profile, and keeps the profile's host", () =>
     Effect.gen(function* () {
       const { address, env, file, keys } = yield* fresh
       yield* runInProcess(["login", "--base-url", address], env, keys.widget)
@@ -104,7 +104,7 @@ describe("a profile", () => {
     })
   )
 
-  it.live("is overridden by an explicit key, and never sends its own key to another host", () =>
+  it.live("is overridden by an explicit key, and is never used for another host", () =>
     Effect.gen(function* () {
       const { address, env, keys } = yield* fresh
       const seen: Array<string> = []
@@ -127,7 +127,7 @@ describe("a profile", () => {
     })
   )
 
-  it.live("causes a usage error that omits its name if it does not exist", () =>
+  it.live("causes a usage error without the profile's name if the profile does not exist", () =>
     Effect.gen(function* () {
       const { env } = yield* fresh
       const { err, how } = yield* runInProcess([...list, "--profile", "Zq7x"], env)
@@ -152,7 +152,7 @@ describe("a profile", () => {
 describe("the profiles file", () => {
   const all = [list, ["login"], ["logout"], ["profiles", "list"], ["quotes", "show", `qt_${"0".repeat(26)}`]]
 
-  it.live("is refused by every command, with instructions, if other users can read it", () =>
+  it.live("is refused by every command, with instructions, if other users can read the file", () =>
     Effect.gen(function* () {
       const { address, env, file, keys } = yield* fresh
       yield* runInProcess(["login", "--base-url", address], env, keys.server)
@@ -168,7 +168,7 @@ describe("the profiles file", () => {
     })
   )
 
-  it.live("is refused if it contains no profiles; the error never repeats its content", () =>
+  it.live("is refused if its content is invalid, with an error that omits the content", () =>
     Effect.gen(function* () {
       const { env, file, folder, keys } = yield* fresh
       mkdirSync(folder, { mode: 0o700 })

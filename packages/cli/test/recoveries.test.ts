@@ -48,7 +48,7 @@ const start = Effect.gen(function* () {
 })
 
 describe("quotewire recoveries", () => {
-  it.live("counts, starts, shows and pauses a recovery with the owner's key", () =>
+  it.live("previews, starts, shows and pauses a recovery with a server key", () =>
     Effect.gen(function* () {
       const { owner, subscription } = yield* start
       const run = (...args: ReadonlyArray<string>) => runInProcess(["recoveries", ...args], owner)
@@ -66,7 +66,7 @@ describe("quotewire recoveries", () => {
     })
   )
 
-  it.live("starts, resumes and stops a recovery with an operator's token, and logs each step", () =>
+  it.live("starts, resumes and stops a recovery with an operator's token, and adds each step to the audit log", () =>
     Effect.gen(function* () {
       const { operator, organization, subscription } = yield* start
       const place = ["--organization", organization, "--environment", "sandbox"]
@@ -107,7 +107,7 @@ describe("quotewire recoveries", () => {
 })
 
 describe("an operator without database access", () => {
-  it.live("finds requests, checks waiting work, and shares links just as the owner can", () =>
+  it.live("can find quote requests, check for overdue jobs, and share partner links", () =>
     Effect.gen(function* () {
       const { operator, organization, owner, subscription } = yield* start
       const found = yield* runInProcess(["requests", "find", "--line", "renters"], operator)

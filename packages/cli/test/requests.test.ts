@@ -109,7 +109,7 @@ const request = Effect.fnUntraced(function* (url: string) {
 })
 
 describe("quotewire requests show", () => {
-  it.live("shows an operator a request's history, with bodies only on demand", () =>
+  it.live("shows a quote request's history, with bodies only if --bodies is set", () =>
     Effect.gen(function* () {
       const { env, url } = yield* database
       const { id, timeline } = yield* Effect.scoped(request(url))
@@ -144,7 +144,7 @@ describe("quotewire requests show", () => {
     })
   )
 
-  it.live("reports an unknown request or an invalid ID in one sentence", () =>
+  it.live("reports an unknown quote request or an invalid ID in one sentence", () =>
     Effect.gen(function* () {
       const { env } = yield* database
       const unknown = yield* run(["requests", "show", `qreq_${"0".repeat(26)}`], env)

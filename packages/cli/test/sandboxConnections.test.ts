@@ -21,7 +21,7 @@ interface CarrierResult {
 }
 
 describe("the connections of the in-memory sandbox", () => {
-  it.live("come from the configuration; carriers without a connection are not asked", () =>
+  it.live("come from the configuration, and only carriers with a connection are asked", () =>
     Effect.gen(function* () {
       const ready = yield* host(["dev", ...args])
       const { base_url, keys } = JSON.parse(ready.output())
@@ -48,7 +48,7 @@ describe("the connections of the in-memory sandbox", () => {
     })
   )
 
-  it.live.each(["dev", "mcp"])("cause a warning that names the carrier if they are missing: quotewire %s", (command) =>
+  it.live.each(["dev", "mcp"])("cause a warning for each carrier that lacks a connection: quotewire %s", (command) =>
     Effect.gen(function* () {
       const said = yield* saidBy(yield* host([command, ...(command === "mcp" ? ["--http"] : []), ...args]))
       const warned = said.split("\n").flatMap((line) => line.match(/carrier_id=(\S+) missing=api_key/)?.[1] ?? [])

@@ -74,7 +74,7 @@ const statusOf = (ran: Ran) => printed<SealedRows.SealStatus>(ran)
 const rotationOf = (ran: Ran) => printed<SealedRows.SealRotation>(ran)
 
 describe("quotewire seal", () => {
-  it.live("rotates the seal keys in steps, and allows removing a key only once it is unused", () =>
+  it.live("rotates the seal keys in steps, and allows removing a key only once the key is unused", () =>
     Effect.gen(function* () {
       const { id, key, seal, url } = yield* world
       // A rotation before any host has the new key is refused.
@@ -178,7 +178,7 @@ describe("quotewire seal", () => {
     })
   )
 
-  it.live("discards a lost seal key, so that hosts can start without it", () =>
+  it.live("can discard a lost seal key, so that hosts start without the key", () =>
     Effect.gen(function* () {
       const { id, key, seal, url } = yield* world
       yield* startOn(url, new_key, old_key)

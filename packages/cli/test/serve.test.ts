@@ -80,7 +80,7 @@ describe("quotewire serve", () => {
     })
   )
 
-  it.live("tells agent programs where people sign in if an issuer is set", () =>
+  it.live("publishes the OAuth issuer for MCP clients if --oauth is set", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { organization_id } = yield* answered(["organizations", "create", "Acme"], env)
@@ -120,7 +120,7 @@ describe("quotewire serve", () => {
       })
   )
 
-  it.live("creates organizations and keys that work immediately on every host", () =>
+  it.live("accepts a new organization's key immediately on every host", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const one = yield* serving(env)
@@ -146,7 +146,7 @@ describe("quotewire serve", () => {
     })
   )
 
-  it.live("keeps all data across a restart, with no readable personal facts in the database", () =>
+  it.live("keeps a quote request across a restart, and stores no readable personal facts", () =>
     Effect.gen(function* () {
       const { env, url } = yield* database(freshDatabase)
       const { key } = yield* organization(env)
@@ -204,7 +204,7 @@ describe("quotewire serve", () => {
 })
 
 describe("quotewire keys", () => {
-  it.live("lists keys without their secrets, and revokes a key on every host within a second", () =>
+  it.live("lists keys without their secrets, and revokes a key that a running host uses", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { organization_id, key_id, key } = yield* organization(env)
@@ -239,7 +239,7 @@ describe("quotewire keys", () => {
 })
 
 describe("a live key without a live carrier", () => {
-  it.live("causes a warning at its creation and at host startup; readiness lists only sandbox", () =>
+  it.live("causes a warning when the key is created and when a host starts", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { organization_id } = yield* organization(env)
@@ -266,7 +266,7 @@ describe("a live key without a live carrier", () => {
 })
 
 describe("quotewire work", () => {
-  it.live("runs jobs for hosts that only serve calls", () =>
+  it.live("runs the jobs of a host that was started with --no-worker", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { key } = yield* organization(env)
@@ -303,7 +303,7 @@ describe("quotewire organizations", () => {
 })
 
 describe("quotewire migrate", () => {
-  it.live("shows pending migrations, and tries them in a dry run that changes nothing", () =>
+  it.live("shows pending migrations, and tests the migrations in a dry run that changes nothing", () =>
     Effect.gen(function* () {
       const { env } = yield* database(emptyDatabase)
       const said = (...flags: ReadonlyArray<string>) =>

@@ -30,8 +30,8 @@ const loadedBy = (...args: ReadonlyArray<string>): ReadonlyArray<string> =>
 
 const service = /\/(?:storage-(?:pg|memory)|core\/dist\/bundle\/index\.js|undici|jose|pg)(?:\/|$)/
 
-describe("a process", () => {
-  it("does not load the service, hosts or storage if it only forwards calls to a host", () => {
+describe("a quotewire process", () => {
+  it("does not load the service, hosts or storage if the process only forwards calls to a host", () => {
     const loaded = loadedBy("mcp", "--base-url", "http://127.0.0.1:1")
     assert.isTrue(loaded.some((url) => url.endsWith("/mcp/dist/bundle/stdio.js")))
     assert.deepStrictEqual(
@@ -40,12 +40,12 @@ describe("a process", () => {
     )
   })
 
-  it("loads the service and its storage if it serves an agent itself", () => {
+  it("loads the service and the storage if the process serves an agent", () => {
     const loaded = loadedBy("mcp").flatMap((url) => service.exec(url)?.[0] ?? [])
     assert.includeMembers(loaded, ["/storage-memory/", "/core/dist/bundle/index.js", "/jose/", "/undici/"])
   })
 
-  it("loads no other module to print the version", () => {
+  it("loads only the version module to print the version", () => {
     const loaded = loadedBy("--version").filter((url) => !url.endsWith("/cli/bin/quotewire.js"))
     assert.deepStrictEqual(
       loaded.map((url) => url.replace(/^.*\/packages/, "")),

@@ -55,7 +55,7 @@ const asked = Effect.fnUntraced(function* (after: string) {
 })
 
 describe("a host", () => {
-  it.live("keeps running after an unhandled promise rejection in carrier code, and logs it without its message", () =>
+  it.live("keeps running after an unhandled rejection in carrier code, and does not log the error's message", () =>
     Effect.gen(function* () {
       const { log, read } = yield* asked("void Promise.reject(fail())")
       let { quote_request } = yield* read
@@ -66,7 +66,7 @@ describe("a host", () => {
     })
   )
 
-  it.live("exits if carrier code throws outside any call, and logs the error without its message", () =>
+  it.live("exits if carrier code throws outside any call, and does not log the error's message", () =>
     Effect.gen(function* () {
       const { ended } = yield* asked("setTimeout(() => { throw fail() }, 0)")
       const { code, stderr } = yield* Effect.promise(() => ended)

@@ -59,7 +59,7 @@ describe("terminal styling", () => {
       canPrompt: false
     })
 
-  it.effect("colors failures and open states, or nothing if colors are off", () =>
+  it.effect("colors failures red and open states yellow, unless colors are off", () =>
     Effect.gen(function* () {
       const [colored, plain] = [yield* capable(true), yield* capable(false)]
       assert.strictEqual(ofStatus(colored, "503")("line"), "\u001b[31mline\u001b[0m")
@@ -71,7 +71,7 @@ describe("terminal styling", () => {
   )
 })
 
-describe("an error", () => {
+describe("a command's error message", () => {
   const styled = (stderrIsTerminal: boolean, env: Record<string, string>) =>
     Effect.map(errorStyle, ({ red }) => red("error")).pipe(
       Effect.provide(Stdio.layerTest({ stderrIsTerminal: Effect.succeed(stderrIsTerminal) })),
@@ -79,7 +79,7 @@ describe("an error", () => {
     )
   const colored = "\u001b[31merror\u001b[0m"
 
-  it.effect("is red if standard error is a terminal, by the same rules as standard output", () =>
+  it.effect("is red at a terminal, unless NO_COLOR, TERM or FORCE_COLOR says otherwise", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* styled(true, {}), colored)
       assert.strictEqual(yield* styled(false, {}), "error")
@@ -89,7 +89,7 @@ describe("an error", () => {
     })
   )
 
-  it.effect("is printed in color for both wrong arguments and failed commands", () =>
+  it.effect("is red for both wrong arguments and failed commands", () =>
     Effect.gen(function* () {
       const env = { FORCE_COLOR: "1" }
       const wrong = yield* runInProcess(["profiles", "lsit"], env)
@@ -134,7 +134,7 @@ describe("a host's log", () => {
     return err.join("\n").split("\n")
   })
 
-  it.effect("shows values that JSON cannot represent", () =>
+  it.effect("can contain values that JSON cannot represent", () =>
     Effect.gen(function* () {
       const circle: { self?: unknown } = {}
       circle.self = circle
@@ -156,7 +156,7 @@ describe("a host's log", () => {
     })
   )
 
-  it.effect("is logfmt without a terminal", () =>
+  it.effect("is in logfmt without a terminal", () =>
     Effect.gen(function* () {
       const [call = ""] = yield* logged(false, {})
       assert.match(call, /^timestamp=\S+ level=INFO .*status=202/)
@@ -189,7 +189,7 @@ describe("a command's output", () => {
   const id = `org_${"0".repeat(26)}`
   const row = `${id}  The very long name of an organization  sandbox  ${"x".repeat(50)}`
 
-  it.effect("fits a terminal's width by breaking lines between columns, then between words", () =>
+  it.effect("fits a terminal's width by breaking lines between columns or words", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* printed(null, row), [row])
       assert.deepStrictEqual(yield* printed(200, row), [row])
@@ -209,7 +209,7 @@ describe("a command's output", () => {
     })
   )
 
-  it.effect("escapes external text that a terminal would obey, hide or print as another line", () =>
+  it.effect("escapes control and hidden characters in external text", () =>
     Effect.gen(function* () {
       const name = "Acme\u001b[2J\u202egro\u{e0041}\nquotewire: fine\u009b1m"
       const shown = "Acme\\u{1b}[2J\\u{202e}gro\\u{e0041}\\u{a}quotewire: fine\\u{9b}1m"

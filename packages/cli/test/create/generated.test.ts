@@ -58,7 +58,7 @@ describe("a new project", () => {
     assert.include(testFailures(project), "20079")
   })
 
-  it("serves a first quote and a first webhook", async () => {
+  it("serves quotes and sends a webhook to its receiver", async () => {
     writeProject(project, complete)
     const base_url = `http://localhost:${await Effect.runPromise(freePort)}/insurance`
     // As `npm run dev` and `npm run receiver` start them.

@@ -96,7 +96,7 @@ describe("a new project", () => {
     }
   })
 
-  it("names only its own scripts and files in its README", () => {
+  it("mentions only its own scripts and files in its README", () => {
     for (const { files, name } of projects) {
       const { scripts } = JSON.parse(textOf(files, "package.json"))
       const readme = textOf(files, "README.md")
@@ -157,7 +157,7 @@ describe("the dependencies of new projects", () => {
 })
 
 describe("a template", () => {
-  it("equals an example or is a separate file, and has no paths into this repository", () => {
+  it("equals the example that it is made from, and contains no paths into this repository", () => {
     for (const template of templates) {
       const text = templateOf(template)
       assert.notMatch(text, /\$schema": "\.\.|\.\.\/packages\//, template)

@@ -87,7 +87,7 @@ const connecting = (baseUrl: string, isOver: () => boolean) =>
   })
 
 describe("quotewire serve --processes", () => {
-  it.live("restarts on SIGHUP without failing a request, adds up counts, and replaces a killed process", () =>
+  it.live("restarts on SIGHUP without failing a request, and replaces a killed process", () =>
     Effect.gen(function* () {
       const env = yield* database(emptyDatabase)
       const { base_url, child, ended, logged, metric, output } = yield* serving(env, "--migrate")
@@ -121,7 +121,7 @@ describe("quotewire serve --processes", () => {
     })
   )
 
-  it.live("stops without resetting a connection: each request gets a response or a refusal", () =>
+  it.live("stops on SIGTERM without resetting any open connection", () =>
     Effect.gen(function* () {
       const env = yield* database(emptyDatabase)
       for (let stops = 0; stops < 3; stops++) {
@@ -142,7 +142,7 @@ describe("quotewire serve --processes", () => {
     })
   )
 
-  it.live("does not start if quotewire serve would not start, and prints the same message", () =>
+  it.live("does not start without the schema, and prints the same message as a single process", () =>
     Effect.gen(function* () {
       const env = yield* database(emptyDatabase)
       const [two, one] = yield* Effect.all(

@@ -79,7 +79,7 @@ const supervised = Effect.fnUntraced(function* (
 const settle = TestClock.adjust(0)
 
 describe("a supervisor", () => {
-  it.effect("starts the first process alone, and the other processes once the first listens", () =>
+  it.effect("starts the other processes only once the first process listens", () =>
     Effect.gen(function* () {
       const { events, nth, start } = yield* supervised(3, { isReady: (n) => n > 1 })
       const starting = yield* Effect.forkChild(start)
@@ -104,7 +104,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("reports how a process exited if it was never ready", () =>
+  it.effect("reports how a process exited if the process was never ready", () =>
     Effect.gen(function* () {
       const { nth, start } = yield* supervised(1, { isReady: () => false })
       const starting = yield* Effect.forkChild(start)
@@ -141,7 +141,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("measures process uptime even if the wall clock changes", () =>
+  it.effect("keeps the pauses between restarts even if the wall clock jumps", () =>
     Effect.gen(function* () {
       let aheadMs = 0
       const clock = yield* Clock.Clock
@@ -239,7 +239,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("stops all processes together, and kills those that do not exit", () =>
+  it.effect("tells all processes to stop together, and kills each process that does not exit", () =>
     Effect.gen(function* () {
       const { close, events, nth, start } = yield* supervised(3, { isDraining: false })
       yield* start

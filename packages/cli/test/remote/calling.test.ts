@@ -7,7 +7,7 @@ import { runInProcess, startInProcess } from "../support/inProcess.ts"
 import { host, hostWith, receiver, server, unknownKey } from "../support/servedHost.ts"
 
 describe("quotewire trigger", () => {
-  it.live("plays a scenario with an example, and moves the clock until the scenario ends", () =>
+  it.live("plays a scenario with an example application, and advances the clock", () =>
     Effect.gen(function* () {
       const { client, env } = yield* host
       const played = yield* runInProcess(["trigger", "price_update", "--line", "renters", "--advance", "1h"], env)
@@ -26,7 +26,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("reports the progress of a long advance", () =>
+  it.live("reports the progress of a long clock advance", () =>
     Effect.gen(function* () {
       const { address, env } = yield* host
       const looks = yield* Queue.unbounded<string>()
@@ -53,7 +53,7 @@ describe("quotewire trigger", () => {
     })
   )
 
-  it.live("starts a new request each time, prints it as JSON, and accepts your own facts", () =>
+  it.live("starts a new quote request on each run, and accepts custom facts", () =>
     Effect.gen(function* () {
       const { env } = yield* host
       const file = `${yield* temporaryFolder}/facts.json`
@@ -197,7 +197,7 @@ describe("quotewire events", () => {
 })
 
 describe("quotewire quotes", () => {
-  it.live("waits for a request's quotes, and shows them in readable form", () =>
+  it.live("waits for a request's quotes, and prints the quotes as text", () =>
     Effect.gen(function* () {
       const { address, client, env } = yield* host
       const { id } = yield* Effect.promise(() =>
@@ -241,7 +241,7 @@ describe("quotewire quotes", () => {
 })
 
 describe("quotewire requests", () => {
-  it.live("follows the request log without its own calls, and shows one call by ID", () =>
+  it.live("follows the request log, and shows one call by ID", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const { id } = yield* startOne
@@ -287,10 +287,10 @@ describe("quotewire requests", () => {
   )
 })
 
-describe("a command whose host does not respond", () => {
+describe("a command that cannot call its host", () => {
   const list = ["events", "list"]
 
-  it.live("fails with one sentence that names the setting but never the key", () =>
+  it.live("fails with one sentence that names the wrong setting but never the key", () =>
     Effect.gen(function* () {
       const { address, keys } = yield* host
       const page = yield* server((_, response) => {

@@ -48,7 +48,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("generates a secret, shows it once, and signs with it, even with --json", () =>
+  it.live("generates and prints a signing secret, and signs deliveries with the secret", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const { received, url } = yield* receiver(200)
@@ -82,7 +82,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("shows a redirect without following it", () =>
+  it.live("does not follow a redirect, and prints the redirect's status", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       const { received, url } = yield* receiver(307)
@@ -95,7 +95,7 @@ describe("quotewire listen", () => {
     })
   )
 
-  it.live("forwards the requested types from the oldest event, and prints where to resume", () =>
+  it.live("forwards only the requested event types, and prints the cursor for the next run", () =>
     Effect.gen(function* () {
       const { client, env, startOne } = yield* host
       const { id } = yield* startOne
@@ -130,7 +130,7 @@ describe("quotewire listen", () => {
 })
 
 describe("quotewire events resend", () => {
-  it.live("signs a feed event and resends it once", () =>
+  it.live("signs an event from the feed, and sends the event to a receiver", () =>
     Effect.gen(function* () {
       const { env, startOne } = yield* host
       yield* startOne

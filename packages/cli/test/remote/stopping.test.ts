@@ -42,7 +42,7 @@ describe("a command that prints until it is stopped", () => {
   )
 })
 
-describe("quotewire completions", () => {
+describe("quotewire --completions", () => {
   it.live("prints a shell script that contains the commands and flags", () =>
     Effect.gen(function* () {
       const { out } = yield* runInProcess(["--completions", "bash"], {})
