@@ -25,4 +25,4 @@ export const isApiError = <Code extends ErrorCode = ErrorCode>(
 
 /** The fields of every API error, whether it comes from an embedded service or from a host. */
 export type ApiErrorOf<Code extends ErrorCode = ErrorCode> = Error &
-  Pick<ApiError<Code>, "code" | "status" | "field_errors" | "retry_action" | "retry_after_seconds">
+  Pick<ApiError<Code>, "code" | "status" | "field_errors" | "retry_action" | "retry_after_seconds" | "request_id">

@@ -147,6 +147,8 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.
    */
   readonly close: () => Promise<void>
+  /** The same as `close`, so that `await using` closes the service at the end of its block. */
+  readonly [Symbol.asyncDispose]: () => Promise<void>
 
   // Organizations and keys.
 

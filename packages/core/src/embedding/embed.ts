@@ -5,7 +5,6 @@ import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
 import type { AnyOperation, CallOptions } from "../client/Client.ts"
 import { makeClient } from "../client/makeClient.ts"
-import { InvalidConfig } from "../config/ConfigRules.ts"
 import { Consumers } from "../consuming/Consumers.ts"
 import type { ParkedEventPlace } from "../consuming/ParkedEvent.ts"
 import { makeConsume } from "../consuming/promises.ts"
@@ -16,7 +15,7 @@ import { operations } from "../operations.ts"
 import type { Services } from "../Quotewire.ts"
 import { Erasures } from "../quoting/erasing/Erasures.ts"
 import { Timelines } from "../timeline/Timelines.ts"
-import { webhooksOption } from "../webhooks/subscriptions/SubscriptionRefusals.ts"
+import * as ApiError from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { administration } from "./administration.ts"
@@ -56,16 +55,10 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   const ready = run(Effect.void)
   // A program that ignores `ready` still learns of a failed start when it makes its first call.
   ready.catch(() => {})
+  const stop = () => close(stopAll)
   const callOf =
     (key: string) =>
     (name: AnyOperation["name"], input: unknown, { signal, ...call_options }: CallOptions) => {
-      if (refusal === null && name === "create_event_subscription" && options.webhooks === undefined) {
-        return run(
-          Effect.fail(
-            new InvalidConfig({ message: `webhooks: This program does not send webhooks. ${webhooksOption}` })
-          )
-        )
-      }
       const call = callWith(operationOf(name), key, given.snapshot(input), call_options)
       return run(traced(telemetry, name)(wrapCall(call)), signal)
     }
@@ -104,7 +97,8 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
       run(onParked(given.dropParkedEvent(target), (consumers, place) => consumers.dropParked(name, place))),
     run: runScoped,
     log: (entry) => Effect.runPromise(Effect.provide(entry, ProgramLogger.layer(EmbedRules.loggerOf(options)))),
-    close: () => close(stopAll)
+    close: stop,
+    [Symbol.asyncDispose]: stop
   }
 }
 
@@ -144,5 +138,10 @@ const callWith = (
       revision: "current",
       idempotency_key: options.idempotency_key ?? (operation.idempotent ? request_id : null),
       input: Effect.succeed(input)
-    })
-  }).pipe(Effect.map(({ json }) => Json.decode(json)))
+    }).pipe(
+      Effect.mapBoth({
+        onFailure: (error) => ApiError.withRequestId(error, request_id),
+        onSuccess: ({ json }) => Json.decode(json)
+      })
+    )
+  })

@@ -163,6 +163,11 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
    * any error that occurs before the revision is known.
    */
   readonly revision: string | null
+  /**
+   * Identifies the call of an embedded client for support and in the request log; null for other errors, because hosts
+   * send the identifier beside the error.
+   */
+  readonly request_id: string | null
 }> {
   declare readonly _tag: Code
   static {
@@ -197,11 +202,16 @@ export const make = <const Code extends ErrorCode>(code: Code, details: Details 
     field_errors: details.field_errors ?? null,
     retry_action: details.retry_action ?? definitions[code].retry_action,
     retry_after_seconds: details.retry_after_seconds ?? null,
-    revision: null
+    revision: null,
+    request_id: null
   })
 
 /** Copies an error. The copy has its own stack, because several callers may share one error. */
 export const clone = (error: ApiError): ApiError => new ApiError(fieldsOf(error))
+
+/** Copies an error, and adds the identifier of the call that failed. */
+export const withRequestId = <Code extends ErrorCode>(error: ApiError<Code>, request_id: string): ApiError<Code> =>
+  new ApiError<Code>({ ...fieldsOf(error), request_id })
 
 /** Translates an error into a revision, with the field paths of that revision. */
 export const inRevision = (error: ApiError, revision: string, path: (path: string) => string): ApiError =>
@@ -220,13 +230,22 @@ export const withPaths = (error: ApiError, path: (path: string) => string): ApiE
   return new ApiError({ ...fieldsOf(error), message, field_errors })
 }
 
-const fieldsOf = ({ _tag, message, field_errors, retry_action, retry_after_seconds, revision }: ApiError) => ({
+const fieldsOf = ({
   _tag,
   message,
   field_errors,
   retry_action,
   retry_after_seconds,
-  revision
+  revision,
+  request_id
+}: ApiError) => ({
+  _tag,
+  message,
+  field_errors,
+  retry_action,
+  retry_after_seconds,
+  revision,
+  request_id
 })
 
 /** Makes the error for an input with wrong fields. The error lists the first hundred and counts the rest. */

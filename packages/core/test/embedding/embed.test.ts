@@ -5,8 +5,8 @@ import { TestClock } from "effect/testing"
 import { standardLimits } from "../../src/access/limits/Limits.ts"
 import { CarrierAdapters } from "../../src/carriers/Carrier.ts"
 import type { AnswerOf, Client, InputOf } from "../../src/client/Client.ts"
-import type { Embedded, EmbedOptions } from "../../src/embedding/Embedded.ts"
-import { embed } from "../../src/embedding/embed.ts"
+import { isApiError } from "../../src/client/isApiError.ts"
+import type { EmbedOptions } from "../../src/embedding/Embedded.ts"
 import * as Resource from "../../src/Resource.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { sealKeys } from "../../src/testing/World.ts"
@@ -15,36 +15,7 @@ import { ApiError } from "../../src/wire/ApiError.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
 import { offers, prompt } from "../quoting/carriers.ts"
 import { startOf } from "./starts.ts"
-
-/** A service with a sandbox, closed at the end of the test. */
-const embedded = (options: Partial<EmbedOptions> = {}) =>
-  Effect.acquireRelease(
-    Effect.sync(() => embed({ storage: MemoryStorage.layer, ...options })),
-    (quotewire) => Effect.promise(() => quotewire.close())
-  )
-
-const clientOf = (quotewire: Embedded) =>
-  Effect.promise(async () => {
-    const { id: organization_id } = await quotewire.createOrganization("Acme")
-    const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
-    return quotewire.client(key)
-  })
-
-/** The error that a promise rejects with. */
-const rejection = (promise: Promise<unknown>) => Effect.flip(Effect.tryPromise({ try: () => promise, catch: (e) => e }))
-
-const refusal = (promise: Promise<unknown>) =>
-  Effect.map(
-    rejection(promise),
-    (error): ApiError => (error instanceof ApiError ? error : assert.fail(`rejected with ${String(error)}`))
-  )
-
-/** The storage in memory, with some methods replaced. */
-const around = (change: (storage: Storage["Service"]) => Partial<Storage["Service"]>) =>
-  Layer.effect(
-    Storage,
-    Effect.map(Storage, (storage) => ({ ...storage, ...change(storage) }))
-  ).pipe(Layer.provide(MemoryStorage.layer))
+import { around, clientOf, embedded, refusal, rejection } from "./support.ts"
 
 describe("an embedded service's key", () => {
   it.live("is created with a warning if no carrier can be asked in its environment", () =>
@@ -298,6 +269,16 @@ describe("a rejected call", () => {
     })
   )
 
+  it.live("throws an error with the call's own request ID", () =>
+    Effect.gen(function* () {
+      const client = yield* clientOf(yield* embedded())
+      const read = Effect.promise(() => client.get_quote({ id: "quo_missing" }).catch((error: unknown) => error))
+      const ids = (yield* Effect.all([read, read])).map((error) => (isApiError(error) ? error.request_id : null))
+      assert.match(ids.join(), /^req_\w+,req_\w+$/)
+      assert.notStrictEqual(ids[0], ids[1])
+    })
+  )
+
   it.live("throws the signal's reason if it was aborted", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
@@ -352,6 +333,14 @@ describe("closing an embedded service", () => {
     })
   )
 
+  it.live("can be left to `await using`", () =>
+    Effect.gen(function* () {
+      const quotewire = yield* embedded()
+      yield* Effect.promise(() => quotewire[Symbol.asyncDispose]())
+      assert.strictEqual((yield* refusal(quotewire.listOrganizations())).message, "The service is closed.")
+    })
+  )
+
   it.live("interrupts calls that do not end within the grace period, and reports the interruption", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
@@ -377,14 +366,15 @@ describe("closing an embedded service", () => {
 describe("a program without the `webhooks` option", () => {
   const input = { url: "https://hooks.acme-quotes.com/", event_types: ["quote.created"] } as const
 
-  it.live("gets an error that names the option when it creates a subscription", () =>
+  it.live("cannot create a subscription, and its log names the option", () =>
     Effect.gen(function* () {
-      const client = yield* clientOf(yield* embedded())
-      const error = yield* rejection(client.create_event_subscription(input, { idempotency_key: "one" }))
-      assert.strictEqual(
-        error instanceof Error ? error.message : "",
-        "webhooks: This program does not send webhooks. Pass the `webhooks` option to `embed`, such as NodeWebhookSender.layer() from @quotewire/http."
-      )
+      const entries: Array<string> = []
+      const warn = (...parts: ReadonlyArray<unknown>) => void entries.push(parts.map(String).join(" "))
+      const logger = { debug: () => {}, info: () => {}, warn, error: () => {} }
+      const client = yield* clientOf(yield* embedded({ logger }))
+      const error = yield* refusal(client.create_event_subscription(input, { idempotency_key: "one" }))
+      assert.deepStrictEqual([error.code, error.retry_action], ["conflict", "none"])
+      assert.include(entries.join("\n"), "Pass the `webhooks` option to `embed`")
     })
   )
 })
