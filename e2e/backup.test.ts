@@ -188,13 +188,12 @@ const keepsItsPromises = Effect.fnUntraced(function* (source: Source) {
   assert.notStrictEqual(again.body.id, late)
 })
 
-describe("a database that was backed up under load", () => {
-  it.live("can be restored from a base backup and archived WAL, and all accepted work then finishes", () =>
+describe("a service whose database was backed up under load", () => {
+  it.live("keeps every guarantee after a restore from a base backup and archived WAL", () =>
     Effect.flatMap(baseBackup, keepsItsPromises)
   )
 
-  it.live.skipIf(!canDump())(
-    "can be restored from a dump, and all accepted work then finishes (needs a recent pg_dump)",
-    () => Effect.flatMap(dump, keepsItsPromises)
+  it.live.skipIf(!canDump())("keeps every guarantee after a restore from a dump (needs a recent pg_dump)", () =>
+    Effect.flatMap(dump, keepsItsPromises)
   )
 })

@@ -148,10 +148,10 @@ const host = Layer.unwrap(Effect.map(Second, ({ cells }) => http(PgCells.layer(c
 const second = Second.layer.pipe(Layer.provide(FourCells.layer))
 
 layer(Layer.provideMerge(host, second), { excludeTestServices: true, timeout: "60 seconds" })(
-  "a failing server with cells",
+  "cells on two servers",
   (it) => {
     it.effect.each(faults)(
-      "loses no data, and does not affect other servers' callers, when it $what",
+      "a database server that $what loses no data, and does not affect callers on other servers",
       ({ begin, end, isAnswering }) =>
         Effect.gen(function* () {
           const { call } = yield* Host

@@ -30,7 +30,7 @@ const contents = Effect.flatMap(FourCells, ({ cells }) =>
 layer(Layer.merge(http(storage), FourCells.layer), { excludeTestServices: true, timeout: "60 seconds" })(
   "a host with four cells on two servers",
   (it) => {
-    it.effect("callers get their quotes, events and webhooks, whichever cell has their workspace", () =>
+    it.effect("a host with four cells serves quotes, events and webhooks to callers in every cell", () =>
       Effect.gen(function* () {
         const host = yield* Host
         const journey = Effect.gen(function* () {

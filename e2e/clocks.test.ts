@@ -60,7 +60,7 @@ describe("two hosts whose clocks are a minute apart", () => {
     })
   )
 
-  it.live("run every scenario completely and once, whichever host gets the calls", () =>
+  it.live("complete every quote request once, whichever host gets the calls", () =>
     Effect.gen(function* () {
       const { ahead, behind, keys } = yield* apart
       const { allAre, receiver } = yield* on(behind, subscribe(keys))

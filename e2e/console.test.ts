@@ -56,7 +56,7 @@ const start = (scenario: string, request_key = `console-${scenario}`) =>
   })
 
 describe("the console", () => {
-  it("signs in with a key, keeps the key out of the URL, and forgets it on sign-out", async () => {
+  it("signs in with a key, keeps the key out of the URL, and forgets the key on sign-out", async () => {
     await signIn(keys.server)
     await heading("Requests").waitFor()
     assert.notInclude(page.url(), keys.server)
@@ -78,7 +78,7 @@ describe("the console", () => {
     await heading("Sign in").waitFor()
   })
 
-  it("starts a request with a scenario, and shows quotes arriving as the clock moves", async () => {
+  it("starts a request with a scenario, and shows quotes as the clock advances", async () => {
     await signIn(keys.server)
     await page.getByRole("link", { name: "Try" }).click()
     await page.getByLabel("What should happen").selectOption("some_carriers_silent")
@@ -108,7 +108,7 @@ describe("the console", () => {
     await page.getByText("quote_request.completed").waitFor()
   })
 
-  it("shows why an endpoint failed, attempt by attempt, and resends the delivery", async () => {
+  it("shows each failed attempt of a delivery, and resends the delivery", async () => {
     const receiver = await failing()
     const client = host.quotewire.client(keys.server)
     await client.create_event_subscription(
@@ -127,7 +127,7 @@ describe("the console", () => {
     await receiver.close()
   })
 
-  it("counts many deliveries before resending them, and can pause and resume", async () => {
+  it("counts deliveries before it resends them, and can pause and resume the recovery", async () => {
     const receiver = await failing()
     receiver.answer(204)
     const client = host.quotewire.client(keys.server)
@@ -201,7 +201,7 @@ describe("the console", () => {
     assert.strictEqual(await rows.count(), 65)
   })
 
-  it("links a call to its quote request, and back", async () => {
+  it("links a call to its quote request, and a quote request to its calls", async () => {
     const { id } = await start("quotes_ready")
     await signIn(keys.server, "/calls")
     await page.getByRole("link", { name: "start_quote_request" }).click()
@@ -212,7 +212,7 @@ describe("the console", () => {
     await heading("Call").waitFor()
   })
 
-  it("shows operators any organization's request and exchanges, and logs the access", async () => {
+  it("shows operators any organization's request and exchanges, and adds the access to the audit log", async () => {
     const { id } = await start("zero_quotes")
     await host.quotewire.client(keys.server).advance_time({ seconds: 90 }, { idempotency_key: "minute" })
     const token = await operatorToken(["read", "facts"])
@@ -236,7 +236,7 @@ describe("the console", () => {
     }
   })
 
-  it("hides exchanges from an operator without the facts scope, and names that scope", async () => {
+  it("refuses to show exchanges to an operator without the facts scope", async () => {
     const { id } = await start("quotes_ready")
     await page.goto(`${host.address}/console/requests/${id}`)
     await page.getByLabel("Server key or operator token").fill(await operatorToken(["read"]))
@@ -265,7 +265,7 @@ describe("the console", () => {
     await heading("No such page").waitFor()
   })
 
-  it("cannot be framed, runs only its own script, and hides its address from other hosts", async () => {
+  it("cannot be framed, and loads nothing from other hosts", async () => {
     const answer = await fetch(`${host.address}/console`)
     const policy = answer.headers.get("content-security-policy") ?? ""
     for (const rule of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"])
@@ -296,7 +296,7 @@ describe("the console", () => {
     assert.isBelow(sum, 120_000)
   })
 
-  it("fills its sandbox key into the API reference in the same tab, until sign-out", async () => {
+  it("fills the sandbox key into the API reference until sign-out", async () => {
     await signIn(keys.server)
     await heading("Requests").waitFor()
     await page.getByRole("link", { name: "API reference" }).click()
@@ -330,51 +330,54 @@ describe("the console", () => {
     { colorScheme: "dark", width: 1280 },
     { colorScheme: "light", width: 400 },
     { colorScheme: "dark", width: 400 }
-  ] as const)("passes axe's accessibility checks in $colorScheme at $width pixels", async ({ colorScheme, width }) => {
-    const client = host.quotewire.client(keys.server)
-    const receiver = await failing()
-    const hook = await client.create_event_subscription(
-      { url: receiver.url, event_types: ["quote.created"] },
-      { idempotency_key: "hook" }
-    )
-    const { id } = await start("some_carriers_silent")
-    await client.advance_time({ seconds: 60 }, { idempotency_key: "minute" })
-    // The pages that a key holder sees.
-    await context.close()
-    context = await browser.newContext({ colorScheme, viewport: { width, height: 900 }, bypassCSP: true })
-    page = await context.newPage()
-    await signIn(keys.server)
-    await heading("Requests").waitFor()
-    const check = async (path: string, shown: string): Promise<void> => {
-      await page.goto(`${host.address}/console/${path}`)
-      await page.getByText(shown).first().waitFor()
-      await page.addScriptTag({ content: axe.source })
-      assert.deepStrictEqual(await page.evaluate(findings), [], path)
-      assert.isTrue(
-        await page.evaluate("document.documentElement.scrollWidth <= innerWidth"),
-        `${path} scrolls sideways`
+  ] as const)(
+    "passes axe's accessibility checks in $colorScheme mode at $width pixels",
+    async ({ colorScheme, width }) => {
+      const client = host.quotewire.client(keys.server)
+      const receiver = await failing()
+      const hook = await client.create_event_subscription(
+        { url: receiver.url, event_types: ["quote.created"] },
+        { idempotency_key: "hook" }
       )
+      const { id } = await start("some_carriers_silent")
+      await client.advance_time({ seconds: 60 }, { idempotency_key: "minute" })
+      // The pages that a key holder sees.
+      await context.close()
+      context = await browser.newContext({ colorScheme, viewport: { width, height: 900 }, bypassCSP: true })
+      page = await context.newPage()
+      await signIn(keys.server)
+      await heading("Requests").waitFor()
+      const check = async (path: string, shown: string): Promise<void> => {
+        await page.goto(`${host.address}/console/${path}`)
+        await page.getByText(shown).first().waitFor()
+        await page.addScriptTag({ content: axe.source })
+        assert.deepStrictEqual(await page.evaluate(findings), [], path)
+        assert.isTrue(
+          await page.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+          `${path} scrolls sideways`
+        )
+      }
+      await check("requests", "Started")
+      await check(`requests/${id}`, "Per month")
+      await check("events", "quote.created")
+      await check("webhooks", "/hooks")
+      await check(`webhooks/${hook.id}/recoveries`, "Preview")
+      await check("calls", "start_quote_request")
+      await check("try", "Facts")
+      // The pages that an operator sees.
+      await page.getByRole("button", { name: "Sign out" }).click()
+      await page.getByLabel("Server key or operator token").fill(await operatorToken(["read", "write"]))
+      await page.getByRole("button", { name: "Sign in" }).click()
+      await page.getByRole("link", { name: "Audit log" }).waitFor()
+      await check("requests", "Started")
+      await check(`requests/${id}`, "Read the exchanges")
+      await check("carriers", "no carriers of its own")
+      await check("consumers", "No program consumes")
+      await check("work", "Oldest due job")
+      await check("audit", "get quote request timeline")
+      await receiver.close()
     }
-    await check("requests", "Started")
-    await check(`requests/${id}`, "Per month")
-    await check("events", "quote.created")
-    await check("webhooks", "/hooks")
-    await check(`webhooks/${hook.id}/recoveries`, "Preview")
-    await check("calls", "start_quote_request")
-    await check("try", "Facts")
-    // The pages that an operator sees.
-    await page.getByRole("button", { name: "Sign out" }).click()
-    await page.getByLabel("Server key or operator token").fill(await operatorToken(["read", "write"]))
-    await page.getByRole("button", { name: "Sign in" }).click()
-    await page.getByRole("link", { name: "Audit log" }).waitFor()
-    await check("requests", "Started")
-    await check(`requests/${id}`, "Read the exchanges")
-    await check("carriers", "no carriers of its own")
-    await check("consumers", "No program consumes")
-    await check("work", "Oldest due job")
-    await check("audit", "get quote request timeline")
-    await receiver.close()
-  })
+  )
 })
 
 /** The findings of axe on a page, each with its element. */

@@ -6,7 +6,7 @@ import { Host, http } from "./host.ts"
 import { advance, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 layer(http(MemoryStorage.layer), { excludeTestServices: true })("twenty subscribers", (it) => {
-  it.effect("the healthy endpoints get every event while half of the endpoints never respond", () =>
+  it.effect("healthy webhook endpoints get every event in time while half of all endpoints never respond", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const organizations = [yield* host.newOrganization, yield* host.newOrganization]

@@ -88,7 +88,7 @@ const faults = [
 
 describe("a host whose database fails", () => {
   it.live.each(faults)(
-    "returns 503 with Retry-After, and loses nothing, while its database $name",
+    "returns 503 with Retry-After, and loses nothing, while the database $name",
     ({ begin, end, reads }) =>
       Effect.gen(function* () {
         const service = yield* served(1)
@@ -140,7 +140,7 @@ describe("a host whose database fails", () => {
   )
 })
 
-describe("three hundred waiting reads", () => {
+describe("three hundred long polls", () => {
   it.live("hold no database connection, block no other call, and wake up together", () =>
     Effect.gen(function* () {
       const { base_url, key, url } = yield* served(1)

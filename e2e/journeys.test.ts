@@ -66,7 +66,7 @@ everywhere("a caller's journeys", (it) => {
     })
   )
 
-  it.effect("a caller starts a request, waits for its offers, and follows them in the feed", () =>
+  it.effect("a caller starts a request, waits for its quotes, and reads its events in the feed", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -98,7 +98,7 @@ everywhere("a caller's journeys", (it) => {
     })
   )
 
-  it.effect("a caller's repeated key returns the original request, or a conflict for different input", () =>
+  it.effect("a caller that repeats a request key gets the original request, or a conflict for different input", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -129,7 +129,7 @@ everywhere("a caller's journeys", (it) => {
     })
   )
 
-  it.effect("a caller can read a request started with a platform key only with its read handle", () =>
+  it.effect("a caller needs the read handle to read a request that was started with a platform key", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -150,7 +150,7 @@ everywhere("a caller's journeys", (it) => {
     })
   )
 
-  it.effect("a caller sees no data of any other organization", () =>
+  it.effect("a caller cannot see another organization's data", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const mine = yield* host.newOrganization
@@ -167,7 +167,7 @@ everywhere("a caller's journeys", (it) => {
     })
   )
 
-  it.effect("a caller follows an active quote's link, and later learns why it no longer works", () =>
+  it.effect("a caller can open an active quote's link, and gets 410 once the quote has expired", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -186,7 +186,7 @@ everywhere("a caller's journeys", (it) => {
     })
   )
 
-  it.effect("a caller resets the sandbox, which deletes all data and expires feed cursors", () =>
+  it.effect("a caller's sandbox reset deletes all data, and expires feed cursors", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

@@ -162,7 +162,7 @@ describe("custom carriers in a sandbox", () => {
   it.live.each([
     ["over REST, in memory", asHost(http, MemoryStorage.layer), stories(drawn)],
     ["over REST, in PostgreSQL", asHost(http, pgStorage), stories(drawn)],
-    ["through tools", asHost(tools, MemoryStorage.layer), stories([])],
+    ["through MCP tools", asHost(tools, MemoryStorage.layer), stories([])],
     ["in a program, by embed", asEmbedded, stories(drawn)],
     ["in quotewire dev", asDev, [inOneSandbox]]
   ] as const)(

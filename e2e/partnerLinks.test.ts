@@ -88,7 +88,7 @@ const isAccessible = async (page: Page): Promise<void> => {
 }
 
 describe("a partner link's page", () => {
-  it("shows a request with its quotes and events read-only, and keeps its token out of URLs", async () => {
+  it("shows a request with its quotes and events read-only, and keeps the link's token out of URLs", async () => {
     const link = await linkFrom(server.key, `/requests/${await quoted()}`)
     const { asked, page } = await open(link)
     await heading(page, "Renters").waitFor()
@@ -104,7 +104,7 @@ describe("a partner link's page", () => {
     await isAccessible(page)
   })
 
-  it("shows an endpoint with its deliveries and attempts, but no actions", async () => {
+  it("shows a webhook endpoint with its deliveries and attempts, but no actions", async () => {
     const receiver = await failing()
     const { id } = await host.quotewire
       .client(server.key)
@@ -142,7 +142,7 @@ describe("a partner link's page", () => {
     await shows(link, "has expired, or was altered")
   })
 
-  it("can be created by an operator", async () => {
+  it("opens from a link that an operator created", async () => {
     const id = await quoted()
     const { token } = await host.quotewire.run(
       OperatorTokens.OperatorTokens.use((tokens) =>

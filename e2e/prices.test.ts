@@ -16,9 +16,9 @@ const dated = (application: object, today: Date): object =>
     return day.toISOString().slice(0, word === "AGE" ? 10 : 7)
   })
 
-onEveryHost("prices", (it, { whole }) => {
+onEveryHost("rating", (it, { whole }) => {
   it.effect.each(golden.cases.filter(({ line }) => whole || line === "personal_auto"))(
-    "match the rate plans to the cent for $name",
+    "prices match the rate plans to the cent for $name",
     ({ line, application, premiums }) =>
       Effect.gen(function* () {
         const host = yield* Host

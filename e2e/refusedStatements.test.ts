@@ -56,7 +56,7 @@ layer(Layer.provideMerge(host, database), { excludeTestServices: true, timeout: 
   "a host whose PostgreSQL refuses to write",
   (it) => {
     it.effect.each(refusals)(
-      "returns 503 with Retry-After, can still read, and loses nothing ($what, $state, $of)",
+      "a host returns 503, can still read, and loses nothing while PostgreSQL refuses writes: $what, $state, $of",
       ({ state, of }) =>
         Effect.gen(function* () {
           const { call, newOrganization } = yield* Host

@@ -78,30 +78,32 @@ onEveryStorage("idempotency keys", (it) => {
     })
   )
 
-  it.effect("a hundred identical concurrent calls rotate a secret, send a test event, or replay only once", () =>
-    Effect.gen(function* () {
-      const host = yield* Host
-      const keys = yield* host.newOrganization
-      const { id, log, receiver } = yield* subscribe(keys, {}, ["quote_request.queued"])
-      const path = `/v1/event-subscriptions/${id}`
-      yield* startRequest(keys)
-      const [event] = yield* feed(keys)
-      const arrivedAre = (count: number) =>
-        askUntil(
-          Effect.sync(() => receiver.arrivals().length),
-          (arrived) => arrived >= count
-        )
-      yield* arrivedAre(1)
-      ranOnce(yield* sendAtOnce(keys, `${path}/replay`, { event_id: event?.id }), 202)
-      yield* arrivedAre(2)
-      ranOnce(yield* sendAtOnce(keys, `${path}/test`, null), 202)
-      yield* arrivedAre(3)
-      assert.lengthOf(yield* log, 2)
-      const rotated = yield* sendAtOnce(keys, `${path}/rotate`, null)
-      ranOnce(rotated, 200)
-      const secrets = new Set(rotated.answers.map(({ body }) => body.signing_secret).filter((one) => one != null))
-      assert.strictEqual(secrets.size, 1)
-    })
+  it.effect(
+    "a hundred identical concurrent calls rotate a secret, send a test event, or replay a delivery only once",
+    () =>
+      Effect.gen(function* () {
+        const host = yield* Host
+        const keys = yield* host.newOrganization
+        const { id, log, receiver } = yield* subscribe(keys, {}, ["quote_request.queued"])
+        const path = `/v1/event-subscriptions/${id}`
+        yield* startRequest(keys)
+        const [event] = yield* feed(keys)
+        const arrivedAre = (count: number) =>
+          askUntil(
+            Effect.sync(() => receiver.arrivals().length),
+            (arrived) => arrived >= count
+          )
+        yield* arrivedAre(1)
+        ranOnce(yield* sendAtOnce(keys, `${path}/replay`, { event_id: event?.id }), 202)
+        yield* arrivedAre(2)
+        ranOnce(yield* sendAtOnce(keys, `${path}/test`, null), 202)
+        yield* arrivedAre(3)
+        assert.lengthOf(yield* log, 2)
+        const rotated = yield* sendAtOnce(keys, `${path}/rotate`, null)
+        ranOnce(rotated, 200)
+        const secrets = new Set(rotated.answers.map(({ body }) => body.signing_secret).filter((one) => one != null))
+        assert.strictEqual(secrets.size, 1)
+      })
   )
 
   it.effect("a hundred identical concurrent calls start one recovery", () =>

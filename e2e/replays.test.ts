@@ -40,7 +40,7 @@ const confirmedSubscriber = Effect.fnUntraced(function* (eventTypes: ReadonlyArr
 })
 
 onEveryStorage("sandbox replays", (it) => {
-  it.effect("a replay can send every event as recorded, and explains how to handle duplicates", () =>
+  it.effect("a sandbox replay can send every event as recorded, and explains how to handle duplicates", () =>
     Effect.gen(function* () {
       const { replay, after, chosen, bodies, attempts, allAre, receiver } = yield* confirmedSubscriber()
       const { scenarioCode, deliveries, notice, recovery } = yield* replay()
@@ -58,7 +58,7 @@ onEveryStorage("sandbox replays", (it) => {
     })
   )
 
-  it.effect("a replay can send every event twice", () =>
+  it.effect("a sandbox replay can send every event twice", () =>
     Effect.gen(function* () {
       const { replay, after, chosen } = yield* confirmedSubscriber()
       assert.strictEqual((yield* replay("duplicated")).deliveries, 2 * chosen.length)
@@ -69,7 +69,7 @@ onEveryStorage("sandbox replays", (it) => {
     })
   )
 
-  it.effect("a replay can send events in reverse order, so that versions decrease", () =>
+  it.effect("a sandbox replay can send events in reverse order", () =>
     Effect.gen(function* () {
       const { replay, after, chosen } = yield* confirmedSubscriber()
       assert.strictEqual((yield* replay("reversed")).deliveries, chosen.length)
@@ -79,7 +79,7 @@ onEveryStorage("sandbox replays", (it) => {
     })
   )
 
-  it.effect("a replay can send every event 15 minutes late", () =>
+  it.effect("a sandbox replay can send every event 15 minutes late", () =>
     Effect.gen(function* () {
       const { replay, after, chosen, keys, receiver, call, logUntil } = yield* confirmedSubscriber()
       assert.strictEqual((yield* replay("delayed")).deliveries, chosen.length)
@@ -93,7 +93,7 @@ onEveryStorage("sandbox replays", (it) => {
     })
   )
 
-  it.effect("a replay can omit the first event, which stays in the feed", () =>
+  it.effect("a sandbox replay can omit the first event, which stays in the feed", () =>
     Effect.gen(function* () {
       const { replay, after, chosen, keys } = yield* confirmedSubscriber()
       const { deliveries, recovery } = yield* replay("gap")
@@ -104,7 +104,7 @@ onEveryStorage("sandbox replays", (it) => {
     })
   )
 
-  it.effect("a replay sends each subscription only the event types that the subscription selected", () =>
+  it.effect("a sandbox replay sends each subscription only the event types that the subscription selected", () =>
     Effect.gen(function* () {
       const { replay, after, chosen } = yield* confirmedSubscriber(["quote.created"])
       assert.lengthOf(chosen, 3)
@@ -113,7 +113,7 @@ onEveryStorage("sandbox replays", (it) => {
     })
   )
 
-  it.effect("a replay also reaches a newer subscription, and adds the events to its log", () =>
+  it.effect("a sandbox replay reaches a subscription that was created after the events", () =>
     Effect.gen(function* () {
       const { replay, keys, chosen } = yield* confirmedSubscriber()
       const late = yield* subscribe(keys)
@@ -125,7 +125,7 @@ onEveryStorage("sandbox replays", (it) => {
     })
   )
 
-  it.effect("a replay has five modes, and refuses any other mode", () =>
+  it.effect("a sandbox replay accepts five modes, and refuses any other mode", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

@@ -97,8 +97,8 @@ const storesNot: ReadonlyArray<First> = [
   ["is refused with 401", "/v1/sandbox", ({ server }) => ({ key: `${server.slice(0, -1)}-` })],
   ["is refused with 413", "/v1/quote-requests", () => ({ body: " ".repeat(300_000) })],
   ["is refused with invalid_version", "/v1/sandbox", () => ({ version: "2020-01-01" })],
-  ["names an unknown path", "/v1/nothing", () => ({})],
-  ["names its revision", "/v1/sandbox", () => ({ version: older })]
+  ["has an unknown path", "/v1/nothing", () => ({})],
+  ["has a Service-Version header", "/v1/sandbox", () => ({ version: older })]
 ]
 
 describe("an integration's pinned revision", () => {

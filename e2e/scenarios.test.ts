@@ -30,8 +30,8 @@ const timelineOf = Effect.fnUntraced(function* (keys: Keys, createdAt: string) {
 })
 
 onEveryHost("scenarios", (it, { whole }) => {
-  describe.each(scenarios)("%s", (scenario) => {
-    it.effect.each(whole ? lineNames : one)("emits exactly its documented events for %s", (line) =>
+  describe.each(scenarios)("the %s scenario", (scenario) => {
+    it.effect.each(whole ? lineNames : one)("emits exactly the documented events for %s", (line) =>
       Effect.gen(function* () {
         const host = yield* Host
         const keys = yield* host.newOrganization

@@ -42,53 +42,55 @@ const readFeed = Effect.fnUntraced(function* (keys: Keys, limit: number) {
 })
 
 onEveryHost("the specification", (it) => {
-  it.effect("a client lists quote requests by every filter, newest first, with cursors for that list only", () =>
-    Effect.gen(function* () {
-      const keys = yield* newKeys
-      const ids: Array<string> = []
-      for (let count = 0; count < 3; count++) {
-        ids.unshift(yield* startRequest(keys))
-        yield* advance(keys, 60)
-      }
-      const waiting = yield* startRequest(keys, { scenario: "waits_in_queue" })
-      // All requests, newest first.
-      const { all } = yield* readAll(keys, "list_quote_requests", "quote_requests", { limit: 2 })
-      assert.deepStrictEqual(
-        all.map(({ id }) => id),
-        [waiting, ...ids]
-      )
-      // Each filter, and what it finds.
-      const [newest, second] = all
-      const between = new Date((Date.parse(newest.created_at) + Date.parse(second.created_at)) / 2).toISOString()
-      const filters: ReadonlyArray<readonly [object, ReadonlyArray<string>]> = [
-        [{ status: "in_progress" }, [waiting]],
-        [{ status: "completed" }, ids],
-        [{ line: "pet" }, []],
-        [{ line: "renters", status: "failed" }, []],
-        [{ created_after: between }, [waiting]],
-        [{ created_before: between }, ids],
-        [{ updated_since: newest.updated_at }, [waiting]]
-      ]
-      for (const [filter, expected] of filters) {
-        const found = yield* readAll(keys, "list_quote_requests", "quote_requests", { ...filter, limit: 100 })
+  it.effect(
+    "a client can list quote requests by every filter, newest first, and only with the list's own cursors",
+    () =>
+      Effect.gen(function* () {
+        const keys = yield* newKeys
+        const ids: Array<string> = []
+        for (let count = 0; count < 3; count++) {
+          ids.unshift(yield* startRequest(keys))
+          yield* advance(keys, 60)
+        }
+        const waiting = yield* startRequest(keys, { scenario: "waits_in_queue" })
+        // All requests, newest first.
+        const { all } = yield* readAll(keys, "list_quote_requests", "quote_requests", { limit: 2 })
         assert.deepStrictEqual(
-          found.all.map(({ id }) => id),
-          [...expected],
-          JSON.stringify(filter)
+          all.map(({ id }) => id),
+          [waiting, ...ids]
         )
-      }
-      // A cursor from one list is rejected by another, and so are invalid limits.
-      const { body } = yield* call(keys, "list_quote_requests", { limit: 1 })
-      const foreign = yield* call(keys, "list_events", { cursor: body.next_cursor })
-      assert.deepStrictEqual([foreign.status, foreign.body.error.code], [400, "invalid_cursor"])
-      for (const limit of [0, 101]) {
-        const refused = yield* call(keys, "list_quote_requests", { limit })
-        assert.deepStrictEqual([refused.status, refused.body.error.field_errors[0].path], [422, "limit"])
-      }
-    })
+        // Each filter, and what it finds.
+        const [newest, second] = all
+        const between = new Date((Date.parse(newest.created_at) + Date.parse(second.created_at)) / 2).toISOString()
+        const filters: ReadonlyArray<readonly [object, ReadonlyArray<string>]> = [
+          [{ status: "in_progress" }, [waiting]],
+          [{ status: "completed" }, ids],
+          [{ line: "pet" }, []],
+          [{ line: "renters", status: "failed" }, []],
+          [{ created_after: between }, [waiting]],
+          [{ created_before: between }, ids],
+          [{ updated_since: newest.updated_at }, [waiting]]
+        ]
+        for (const [filter, expected] of filters) {
+          const found = yield* readAll(keys, "list_quote_requests", "quote_requests", { ...filter, limit: 100 })
+          assert.deepStrictEqual(
+            found.all.map(({ id }) => id),
+            [...expected],
+            JSON.stringify(filter)
+          )
+        }
+        // A cursor from one list is rejected by another, and so are invalid limits.
+        const { body } = yield* call(keys, "list_quote_requests", { limit: 1 })
+        const foreign = yield* call(keys, "list_events", { cursor: body.next_cursor })
+        assert.deepStrictEqual([foreign.status, foreign.body.error.code], [400, "invalid_cursor"])
+        for (const limit of [0, 101]) {
+          const refused = yield* call(keys, "list_quote_requests", { limit })
+          assert.deepStrictEqual([refused.status, refused.body.error.field_errors[0].path], [422, "limit"])
+        }
+      })
   )
 
-  it.effect("a client reads every version of a quote that was forced to expire", () =>
+  it.effect("a client can read every version of a quote that was forced to expire", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const id = yield* startRequest(keys, { scenario: "single_quote" })
@@ -166,7 +168,7 @@ onEveryHost("the specification", (it) => {
     })
   )
 
-  it.effect("a client finds its refused calls in the request log, without their bodies", () =>
+  it.effect("a client finds its refused calls in the request log", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       yield* startRequest(keys)
@@ -194,7 +196,7 @@ onEveryHost("the specification", (it) => {
     })
   )
 
-  it.effect("a client reports a problem with the API, without personal data", () =>
+  it.effect("a client can send feedback, but not feedback with personal data", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const report = {
@@ -226,7 +228,7 @@ onEveryHost("the specification", (it) => {
     })
   )
 
-  it.effect("a client selects a listed scenario for its next starts", () =>
+  it.effect("a client selects a listed scenario for its next quote requests", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { body } = yield* call(keys, "list_sandbox_scenarios")

@@ -116,7 +116,7 @@ layer(http(storage), { excludeTestServices: true })("unavailable storage", (it) 
       })
   )
 
-  it.effect("an interrupted advance continues when retried with its key, and moves the clock once", () =>
+  it.effect("an interrupted clock advance continues if repeated with the same key, and moves the clock only once", () =>
     Effect.gen(function* () {
       const { call, newOrganization } = yield* Host
       const keys = yield* newOrganization

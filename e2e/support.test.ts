@@ -169,14 +169,14 @@ class LedgerClosed extends Error {
   override readonly name = "LedgerClosed"
 }
 
-describe("a missing quote or event", () => {
-  it("support sees that the carrier declined", async () => {
+describe("support staff in the console", () => {
+  it("see that the carrier of a missing quote declined", async () => {
     await prepare(declining)
     await open(await ended("declined"))
     await found(said("naic:10001", /prior claims/i))
   })
 
-  it("support sees which rule the carrier's offer broke", async () => {
+  it("see which rule the offer of a missing quote broke", async () => {
     await prepare(wrong)
     await open(await ended("wrong"))
     await found(said("naic:10002", /unreadable answer/i))
@@ -184,13 +184,13 @@ describe("a missing quote or event", () => {
     await found(page.getByText(/handoff_url/).first())
   })
 
-  it("support sees that the carrier was silent", async () => {
+  it("see that the carrier of a missing quote did not answer", async () => {
     await prepare(silent)
     await open(await ended("silent"))
     await found(said("naic:10003", /timeout/i))
   })
 
-  it("support sees that the carrier's circuit was open", async () => {
+  it("see that the carrier's circuit was open", async () => {
     await prepare(failing)
     for (let n = 0; n < 20; n++) await ended(`failing-${n}`)
     await open(await ended("circuit"))
@@ -204,13 +204,13 @@ describe("a missing quote or event", () => {
     )
   })
 
-  it("support sees that the organization has no connection to the carrier", async () => {
+  it("see that the organization has no connection to the carrier", async () => {
     await prepare(unconnected)
     await open(await ended("unconnected"))
     await found(said("naic:10005", /not appointed/i))
   })
 
-  it("support sees that the endpoint has an untrusted certificate", async () => {
+  it("see that the webhook endpoint has an untrusted certificate", async () => {
     await prepare(declining)
     const client = host.quotewire.client(key)
     const endpoint = createTlsServer(Certificate.make("127.0.0.1"), (_, response) => void response.end())
@@ -237,7 +237,7 @@ describe("a missing quote or event", () => {
     endpoint.close()
   })
 
-  it("support sees that the endpoint was turned off", async () => {
+  it("see that delivery to the webhook endpoint was turned off", async () => {
     await prepare(declining)
     const client = host.quotewire.client(key)
     const closed = createServer()
@@ -265,7 +265,7 @@ describe("a missing quote or event", () => {
     )
   })
 
-  it("support sees that the event's handler failed, and with which error", async () => {
+  it("see that a consumer's handler failed, and with which error", async () => {
     await prepare(declining)
     const { quotewire } = host
     const stop = quotewire.consume(

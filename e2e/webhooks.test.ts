@@ -156,7 +156,7 @@ onEveryHost("webhooks", (it) => {
     })
   )
 
-  it.effect("a subscriber can rotate its secret; both sign for a day, then only the new secret", () =>
+  it.effect("a subscriber that rotates a secret gets both signatures for a day, and then only the new signature", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, secret, call, listed, logUntil } = yield* subscribe(keys)
@@ -188,7 +188,7 @@ onEveryHost("webhooks", (it) => {
     })
   )
 
-  it.effect("a subscriber gets no events after five failing days, until a PATCH sends its URL", () =>
+  it.effect("a subscriber gets no events after five failing days until an update sets the URL again", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, id, call, health, listed, log, logUntil } = yield* subscribe(keys, {
@@ -230,7 +230,7 @@ onEveryHost("webhooks", (it) => {
     })
   )
 
-  it.effect("a subscriber can delete its subscription repeatedly, and then gets no events", () =>
+  it.effect("a subscriber gets no events after it deletes the subscription", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, health, allAre, logUntil } = yield* subscribe(keys, { otherwise: Receiver.fail(500) })
@@ -252,7 +252,7 @@ onEveryHost("webhooks", (it) => {
     })
   )
 
-  it.effect("a subscriber gets a test event that reaches no feed and no other subscriber", () =>
+  it.effect("a subscriber can request a test event, which reaches no feed and no other subscriber", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys
@@ -312,7 +312,7 @@ onEveryHost("webhooks", (it) => {
     })
   )
 
-  it.effect("a subscriber lists its log in pages, newest first, with cursors for that log only", () =>
+  it.effect("a subscriber can list its delivery log in pages, newest first, and only with the log's own cursors", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys

@@ -99,7 +99,7 @@ describe("the desktop bundle", () => {
     assert.isTrue(user_config?.api_key?.sensitive)
   })
 
-  it.live("serves a desktop program from its own files, with or without a key", () =>
+  it.live("starts from its own files, and rejects an invalid key or host address", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "quotewire.mcpb")
@@ -195,10 +195,10 @@ const targetsOf = ({ cursor, cursor_web, vscode, vscode_web }: InstallLinks): Re
   ].map((target) => Schema.decodeUnknownSync(Target, { onExcessProperty: "error" })(target))
 }
 
-describe("the entry in the MCP server registry", () => {
+describe("the entry for the MCP server registry", () => {
   const server = decoded(Server, "packages/cli/server.json")
 
-  it("names the package and its version, and matches the package's mcpName", () => {
+  it("contains the package and its version, and matches the package's mcpName", () => {
     assert.strictEqual(server.version, version)
     assert.deepStrictEqual(
       server.packages.map(({ identifier, version }) => [identifier, version]),
@@ -225,7 +225,7 @@ describe("the entry in the MCP server registry", () => {
     assert.isTrue(key?.isSecret)
   })
 
-  it.live("starts a program that forwards calls to the host in the remote entry and links", () =>
+  it.live("starts a command that reaches the same host as the remote entry and the install links", () =>
     Effect.gen(function* () {
       const { base_url } = yield* host
       const [{ environmentVariables, packageArguments }] = server.packages
@@ -255,7 +255,7 @@ describe("the entry in the MCP server registry", () => {
   )
 })
 
-describe("the plugin and the extension", () => {
+describe("the Claude Code plugin and the Gemini extension", () => {
   const server = {
     command: "npx",
     args: ["-y", `--package=@quotewire/cli@${version}`, "quotewire", "mcp"]
@@ -268,7 +268,7 @@ describe("the plugin and the extension", () => {
   })
   const of = <A>(schema: Schema.Decoder<A>, path: string) => Schema.decodeUnknownSync(schema)(json(path))
 
-  it("have the packages' version, and start that version of the command", () => {
+  it("have the packages' version, and start the command in that version", () => {
     for (const path of ["claude-code/.claude-plugin/plugin.json", "gemini/gemini-extension.json"]) {
       assert.deepStrictEqual(of(Named, `agent-programs/${path}`), { name: "quotewire", version: version ?? "" })
     }
@@ -277,7 +277,7 @@ describe("the plugin and the extension", () => {
     }
   })
 
-  it("have their plugin.json in the folder that the marketplace lists", () => {
+  it("include a plugin.json in the folder that the marketplace lists", () => {
     const Marketplace = Schema.Struct({
       plugins: Schema.NonEmptyArray(Schema.Struct({ name: Schema.String, source: Schema.String }))
     })
@@ -298,7 +298,7 @@ describe("the plugin and the extension", () => {
   })
 })
 
-describe("a link that adds a host to a program", () => {
+describe("an install link for an agent program", () => {
   it("contains the endpoint's address and, for VS Code, the server type", () => {
     const name = "quotewire"
     const url = "https://shop.example/insurance/v1/mcp"
@@ -310,7 +310,7 @@ describe("a link that adds a host to a program", () => {
     ])
   })
 
-  it.live("is not printed for an address that the command would reject", () =>
+  it.live("is not printed for an invalid host address", () =>
     Effect.gen(function* () {
       const script = join(root, "scripts/installLinks.ts")
       const { code, told } = yield* ended([script, "https://shop.example/v1/mcp"], {})

@@ -53,13 +53,15 @@ const reads = {
   structuredContent: ({ structuredContent }: { structuredContent: object }) => JSON.stringify(structuredContent)
 }
 
-describe("a model that reads only results", () => {
-  it.effect.each(["texts", "structuredContent"] as const)("reaches a quote from a line's capabilities (%s)", (part) =>
-    Effect.gen(function* () {
-      const { results, said } = yield* played(reads[part])
-      assert.match(said, /^Done: \$/)
-      assert.isAtLeast(results.length, 5)
-    }).pipe(Effect.provide(layer()))
+describe("a scripted model that reads only tool results", () => {
+  it.effect.each(["texts", "structuredContent"] as const)(
+    "gets a quote, starting from a line's capabilities (%s)",
+    (part) =>
+      Effect.gen(function* () {
+        const { results, said } = yield* played(reads[part])
+        assert.match(said, /^Done: \$/)
+        assert.isAtLeast(results.length, 5)
+      }).pipe(Effect.provide(layer()))
   )
 })
 
@@ -67,7 +69,7 @@ describe("a client's copy of a tool declaration", () => {
   const fact = { type: "object", properties: { sex: { type: "string", enum: ["male", "female"] } }, required: ["sex"] }
   const declared = { type: "object", properties: { pets: { type: "array", items: fact } }, required: ["pets"] }
 
-  it("is complete if the declaration is unchanged, even with references", () => {
+  it("counts as complete if the declaration is unchanged, even with references", () => {
     const everything = { facts: [2, 2], required: "kept", values: [1, 1], unions: [0, 0] }
     assert.deepStrictEqual<object>(Kept.compare(declared, declared), everything)
     const referring = {
@@ -78,7 +80,7 @@ describe("a client's copy of a tool declaration", () => {
     assert.deepStrictEqual<object>(Kept.compare(declared, referring), everything)
   })
 
-  it("lacks the properties of an object that the client has emptied", () => {
+  it("counts as incomplete if the client drops an object's properties", () => {
     const emptied = { ...declared, properties: { pets: { type: "array", items: {} } } }
     assert.deepStrictEqual<object>(Kept.compare(declared, emptied), {
       facts: [1, 2],

@@ -64,8 +64,8 @@ interface Alert {
 const { groups } = parse(read(rules).text)
 const alerts: ReadonlyArray<Alert> = groups.flatMap((group: { rules: ReadonlyArray<Alert> }) => group.rules)
 
-describe("the alerts", () => {
-  it("use metrics and labels that hosts have", () => {
+describe("the Prometheus alerts", () => {
+  it("use only metrics and labels that hosts export", () => {
     holds(alerts.map(({ alert, expr }) => finding(rules, faultsOf(expr).length === 0, `${alert}: ${faultsOf(expr)}`)))
     assert.deepStrictEqual(faultsOf('sum by (nobody) (quotewire_requests_total{stat="1"}) + quotewire_nothing'), [
       "quotewire_nothing",
@@ -88,7 +88,7 @@ describe("the alerts", () => {
     }
   })
 
-  it("fire when they should, as promtool confirms", ({ skip }) => {
+  it("pass promtool's checks and tests", ({ skip }) => {
     const run = (...args: ReadonlyArray<string>) => spawnSync("promtool", args, { cwd: `${root}/deploy/prometheus` })
     if (run("--version").error !== undefined) skip("promtool is not installed")
     for (const [what, file] of [
@@ -101,11 +101,11 @@ describe("the alerts", () => {
   })
 })
 
-describe("the dashboard", () => {
+describe("the Grafana dashboard", () => {
   const { panels, templating } = JSON.parse(read(dashboard).text)
   const graphs = panels.filter(({ type }: { type: string }) => type !== "row")
 
-  it("uses metrics and labels that hosts have, with a unit and description for each panel", () => {
+  it("uses only metrics and labels that hosts export, with a unit and a description for each panel", () => {
     assert.isAbove(graphs.length, 10)
     for (const { datasource, description, fieldConfig, targets, title } of graphs) {
       assert.match(description, /^[A-Z].+\.$/, title)

@@ -24,7 +24,7 @@ const reached = (entry: string): ReadonlyArray<Source> => {
   return [...seen.values()]
 }
 
-describe("the Web handler", () => {
+describe("the code of webHandler", () => {
   const sources = reached("packages/http/src/web/index.ts")
 
   it("imports nothing from Node, and no package except effect and jose", () => {

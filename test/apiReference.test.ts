@@ -42,7 +42,7 @@ const rowsOf = (heading: string): ReadonlyArray<ReadonlyArray<string>> => {
 
 const code = (name: string) => `\`${name}\``
 
-describe("citations of the contract", () => {
+describe("citations of the API reference", () => {
   const folders = ["agents", "bench", "e2e", "examples", "packages", "scripts", "test"]
   const cited = [...folders.flatMap((folder) => sources(folder, ".ts")), read("CONTRIBUTING.md")]
     .filter(({ path }) => path !== "test/apiReference.test.ts")
@@ -51,7 +51,7 @@ describe("citations of the contract", () => {
       return Array.from(unwrapped.matchAll(/(?<!\/)\bapi\.md\b.{0,60}/g), ([match]) => ({ path, match }))
     })
 
-  it("name existing headings of the page", () => {
+  it("refer to existing headings", () => {
     const headed = new Set(headings)
     assert.isAbove(cited.length, 100)
     holds(
@@ -62,7 +62,7 @@ describe("citations of the contract", () => {
     )
   })
 
-  it("are unambiguous: every heading is unique, and every link on the page has a target", () => {
+  it("are unambiguous, because every heading is unique and every link has a target", () => {
     const anchors = headings.map((heading) => heading.toLowerCase().replaceAll(" ", "-"))
     assert.strictEqual(new Set(anchors).size, anchors.length)
     holds(headings.map((heading) => finding(heading, /^[\w -]+$/.test(heading), "is no plain heading")))
@@ -73,7 +73,7 @@ describe("citations of the contract", () => {
     )
   })
 
-  it("lead to a page that the main pages link to", () => {
+  it("refer to a page that the main pages link to", () => {
     holds(
       ["README.md", "CONTRIBUTING.md", "docs/guides/README.md", "docs/reference/README.md"].map((path) =>
         finding(path, /\]\([^)]*api\.md\)/.test(read(path).text), `does not link to ${page}`)
@@ -94,8 +94,8 @@ const authorityOf = ({ authority, name }: (typeof operations)[number], kind: str
 
 const limitOf = (units: number | null): string => units?.toLocaleString("en-US") ?? "–"
 
-describe("the contract", () => {
-  it("lists every operation with its route, callers, cost and key", () => {
+describe("the API reference", () => {
+  it("lists every operation with its route, callers, cost and idempotency key", () => {
     assert.deepStrictEqual(
       rowsOf("Operations"),
       operations.map((operation) => [
@@ -180,7 +180,7 @@ describe("the contract", () => {
     })
   )
 
-  it("has an OpenAPI document that describes every property", () => {
+  it("has a description for every property in the OpenAPI document", () => {
     const all = propertiesIn(JSON.parse(read("docs/reference/openapi.json").text), "")
     holds(
       all.map(([path, schema]) =>
@@ -193,7 +193,7 @@ describe("the contract", () => {
     )
   })
 
-  it("names every field and value of the OpenAPI document, and every reason", () => {
+  it("mentions every field and value of the OpenAPI document, and every reason", () => {
     const spans = Array.from(text.matchAll(/`([^`\n]+)`/g), ([, span = ""]) => span)
     const named = new Set(spans.flatMap((span) => [span, ...span.split(/[^\w.-]+/), ...span.split(/\W+/)]))
     const { components } = JSON.parse(read("docs/reference/openapi.json").text)

@@ -45,7 +45,7 @@ describe("packages", () => {
     )
   })
 
-  it("leave process-wide effects to the program that imports them", () => {
+  it("have no side effects on import", () => {
     const libraries = packages.filter((name) => name !== "cli")
     holds(libraries.flatMap((name) => without(srcOf(name), /^import "[^"]+"/gm, "text")))
     holds(
@@ -104,7 +104,7 @@ describe("packages", () => {
     )
   })
 
-  it("depend on exact versions; the core depends on effect only", () => {
+  it("depend on exact versions, and the core depends only on effect", () => {
     const { dependencies = {}, peerDependencies = {} } = manifest("packages/core")
     assert.deepStrictEqual(Object.keys({ ...dependencies, ...peerDependencies }), ["effect"])
     holds(
@@ -123,7 +123,7 @@ describe("packages", () => {
 })
 
 describe("the core", () => {
-  it("uses no platform API", () => {
+  it("imports no package except effect", () => {
     holds(
       core.flatMap(({ path, imports }) =>
         imports
@@ -133,7 +133,7 @@ describe("the core", () => {
     )
   })
 
-  it("gets time, randomness and output from services, and so do storage backends", () => {
+  it("gets time, randomness and output only from services, as storage backends do", () => {
     const ambient =
       /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\bconsole\.|\bprocess\.|\bglobalThis\b/g
     const inMemory = srcOf("storage-memory").filter(({ path }) => !path.includes("/src/testing/"))
@@ -169,7 +169,7 @@ describe("core modules", () => {
   /** A module that makes a part of a service. */
   const isPart = (code: string) => /^export const make = Effect\./m.test(code)
 
-  it("run no effects and use no services, except for listed modules with a reason", () => {
+  it("run no effects and use no services, except for the modules in test/support/effectful.ts", () => {
     const others = core.filter(({ path }) => !serviceFiles.has(path) && !wiring.includes(path))
     const checked = others
       .filter(({ code, path }) => path.endsWith("Rules.ts") || !isPart(code))
@@ -212,7 +212,7 @@ describe("core modules", () => {
     )
   })
 
-  it("use changes and jobs rather than each other's services, except as listed", () => {
+  it("do not import each other's services, except as listed", () => {
     // What every service may use: ports, and services that know nothing about quoting except calls to carriers.
     const ground = [
       "wire/Ids access/sealing/Seal access/Workspaces calls/Revision carriers/Carrier",
@@ -257,7 +257,7 @@ describe("core modules", () => {
   })
 })
 
-describe("hosts", () => {
+describe("host packages", () => {
   /** What a host needs to pass on calls. */
   const calling = [
     "ApiError",
@@ -339,7 +339,7 @@ describe("hosts", () => {
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
 
-  it("import only what calling operations requires, except where programs wire the parts together", () => {
+  it("import only listed names from the core", () => {
     holds(
       hosts.flatMap(({ source: { path, imports }, names }) =>
         imports
@@ -351,7 +351,7 @@ describe("hosts", () => {
     )
   })
 
-  it("leave HTTP to one place; the agent endpoint sees only messages and protocol headers", () => {
+  it("keep general HTTP headers out of packages/mcp", () => {
     // Except for the client of another host, which must use HTTP.
     const endpoint = srcOf("mcp").filter(({ path }) => path !== "packages/mcp/src/serving/Bridge.ts")
     holds(

@@ -26,7 +26,7 @@ describe("the code", () => {
     holds(without(shipped, /\b(?:class|const|interface|type|function) \w+(?:Live|Impl)\b/g))
   })
 
-  it("has no sleeping tests; test/support/eventually.ts has the only waits", () => {
+  it("has no sleeps in tests, except in test/support/eventually.ts", () => {
     // Tests of the core and of batches sleep under a test clock.
     const inRealTime = programs.filter(
       ({ path }) => /(?:^packages\/(?:cli|http|storage-pg)\/test|^e2e|^test)\/.*\.test\.ts$/.test(path) && path !== self
@@ -41,7 +41,7 @@ describe("the code", () => {
     )
   })
 
-  it("has no todos and no silenced checks", () => {
+  it("has no TODO comments and no silenced type checks", () => {
     const silenced = /\b(?:TODO|FIXME|XXX)\b|@ts-(?:ignore|expect-error|nocheck)|\bas any\b(?!\.)|\bas unknown as\b/g
     holds(
       without(
@@ -52,7 +52,7 @@ describe("the code", () => {
     )
   })
 
-  it("mentions no authoring tools and no paths of the author's machine", () => {
+  it("mentions no authoring tools and no paths on the author's machine", () => {
     const texts = [
       ...sources("docs", ".md"),
       ...["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"].map((name) => read(`${name}.md`))

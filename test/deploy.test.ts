@@ -92,7 +92,7 @@ describe("the Dockerfile", () => {
     assert.include(answer, "declined (property_not_eligible)")
   })
 
-  it("reports a ready host as healthy, and an absent host as unhealthy", async () => {
+  it("reports a ready host as healthy, and a killed host as unhealthy", async () => {
     const [, command = "[]"] = /HEALTHCHECK[^[]*(\[.*\])/.exec(text) ?? []
     const [name, ...args]: ReadonlyArray<string> = JSON.parse(command)
     assert.strictEqual(name, "node")
@@ -138,7 +138,7 @@ describe("compose.yaml", () => {
     }
   })
 
-  it("takes its secrets from a file, for which an example exists", () => {
+  it("takes its secrets from the variables in .env.example", () => {
     const wanted = JSON.stringify(compose).match(/(?<=\$\{)[A-Z_]+/g) ?? []
     const given = read("deploy/.env.example").text.match(/^[A-Z_]+(?==)/gm) ?? []
     assert.sameMembers([...new Set(wanted)], given)
@@ -155,7 +155,7 @@ describe("the systemd units", () => {
 
   const hasSystemd = ["/bin", "/usr/bin"].some((folder) => existsSync(join(folder, "systemd-analyze")))
 
-  it.skipIf(!hasSystemd)("pass systemd-analyze (skipped if it is not installed)", () => {
+  it.skipIf(!hasSystemd)("pass systemd-analyze (skipped if systemd is not installed)", () => {
     const faultsOf = (text: string) => {
       const unit = join(temporary, "quotewire.service")
       // The program in the unit must exist.

@@ -81,8 +81,8 @@ describe("a program with a different Effect release", () => {
   })
 })
 
-describe("the command", () => {
-  it("refuses a configuration that uses another copy of a package", () => {
+describe("the quotewire command", () => {
+  it("refuses a configuration that uses a different copy of Quotewire or Effect", () => {
     writeFileSync(join(temporary, "other/quotewire.config.mjs"), "export default {}")
     const { status, stderr } = spawnSync(
       process.execPath,
@@ -97,8 +97,8 @@ describe("the command", () => {
   })
 })
 
-describe("a package", () => {
-  it.each(packages)("%s shares the program's Effect", (name) => {
+describe("package manifests", () => {
+  it.each(packages)("%s declares effect only as a peer dependency", (name) => {
     const { peerDependencies, dependencies } = manifest(`packages/${name}`)
     assert.notProperty(dependencies ?? {}, "effect")
     assert.strictEqual(peerDependencies?.effect, manifest("packages/core").peerDependencies?.effect)

@@ -36,7 +36,7 @@ describe("a callback to the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await world.resultOf(id), ["quoted", 1])
   })
 
-  it("gets a retry answer if it arrives too early, and is accepted later", async () => {
+  it("gets 503 if it arrives before the request is sent, and is accepted later", async () => {
     await using world = await practise(callbacksAt)
     world.carrier.turn("late")
     assert.deepStrictEqual(await send(world.callback_url, accepted("APP-1")), [503, "5"])
@@ -46,7 +46,7 @@ describe("a callback to the example carrier callbacks.ts", () => {
     assert.deepStrictEqual(await world.resultOf(id), ["quoted", 1])
   })
 
-  it("gets retry answers for a minute, then a 404, if its application number is unknown", async () => {
+  it("gets 503 for a minute, and then 404, if its application number is unknown", async () => {
     await using world = await practise(callbacksAt)
     const sent = Date.parse("2026-11-20T12:00:00Z")
     assert.deepStrictEqual(await send(world.callback_url, accepted("APP-9")), [503, "5"])

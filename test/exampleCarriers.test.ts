@@ -92,42 +92,42 @@ interface BadDay {
 const badDays: ReadonlyArray<BadDay> = [
   {
     weather: "busy",
-    title: "the example carrier is asked again after a 429 with Retry-After",
+    title: "asks the carrier again after a 429 with Retry-After",
     failures: [[429]],
     reason: null,
     fault: ""
   },
   {
     weather: "burst",
-    title: "the example carrier survives a burst of 503 responses by retrying requests and then the ask",
+    title: "gets a quote despite a burst of 503 responses, by retrying requests and then the ask",
     failures: [[503, 503], [503]],
     reason: null,
     fault: "HTTP_503"
   },
   {
     weather: "maintenance",
-    title: "the example carrier reports maintenance when the carrier is closed for an hour",
+    title: "reports maintenance when the carrier is closed for an hour",
     failures: [[503]],
     reason: "maintenance",
     fault: "HTTP_503"
   },
   {
     weather: "huge",
-    title: "the example carrier does not read ten megabytes",
+    title: "does not read a response of ten megabytes",
     failures: [[200]],
     reason: "unreadable_answer",
     fault: "TOO_LARGE"
   },
   {
     weather: "bomb",
-    title: "the example carrier does not decompress ten megabytes",
+    title: "does not decompress a response to ten megabytes",
     failures: [[200]],
     reason: "unreadable_answer",
     fault: "TOO_LARGE"
   },
   {
     weather: "redirect",
-    title: "the example carrier does not follow a redirect",
+    title: "does not follow a redirect",
     failures: [[302]],
     reason: "carrier_error",
     fault: "HTTP_302"
@@ -144,9 +144,9 @@ const notUsable = (reason: string, status: number | null, code: string) => ({
   })
 })
 
-describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) => {
+describe.each(examples)("the example adapter $name", ({ name, at, premium, refused, first, told }) => {
   it.each(["sandbox", "live"] as const)(
-    "the example carrier returns the carrier's price and its refusal in %s",
+    "returns the carrier's price, and the carrier's refusal, in %s",
     async (environment) => {
       await using world = await practise(at)
       const { start, ended } = await world.join(world.quotewire, environment, "Borealis")
@@ -179,7 +179,7 @@ describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) =
     })
   }
 
-  it("the example carrier returns unreadable_answer if the carrier answers with garbage", async () => {
+  it("returns unreadable_answer if the carrier answers with garbage", async () => {
     await using world = await practise(at)
     world.carrier.turn("garbage")
     const id = await world.start()
@@ -195,7 +195,7 @@ describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) =
     ])
   })
 
-  it("the example carrier logs which fields have changed if the carrier's JSON differs", async () => {
+  it("logs which field is missing if the carrier's JSON has changed", async () => {
     await using world = await practise(at)
     world.carrier.turn("changed")
     const id = await world.start()
@@ -210,7 +210,7 @@ describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) =
     assert.strictEqual(recorded[0]?.path, rules)
   })
 
-  it("the example carrier continues with a new token if its token expires early", async () => {
+  it("continues with a new token if its token expires early", async () => {
     await using world = await practise(at)
     world.carrier.turn("token_ends")
     for (const _ of [1, 2]) assert.deepStrictEqual(await world.ended(await world.start()), ["quoted", premium])
@@ -218,7 +218,7 @@ describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) =
     assert.deepStrictEqual(world.warnings, [])
   })
 
-  it("the example carrier waits for slow answers", async () => {
+  it("waits for slow answers", async () => {
     await using world = await practise(at)
     world.carrier.turn("slow")
     const id = await world.start()
@@ -226,7 +226,7 @@ describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) =
     assert.deepStrictEqual(await world.told(id), ["asked", ...told(1, [])])
   })
 
-  it("the example carrier uses a repeated answer only once, and never for another person", async () => {
+  it("uses a repeated answer only once, and never for another person", async () => {
     await using world = await practise(at)
     world.carrier.turn("twice")
     assert.deepStrictEqual(await world.ended(await world.start()), ["quoted", premium])
@@ -235,7 +235,7 @@ describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) =
     assert.deepStrictEqual(world.warnings, [])
   })
 
-  it("the example carrier keeps secrets, tokens and contacts out of records and logs", async () => {
+  it("keeps secrets, tokens and contacts out of records and logs", async () => {
     await using world = await practise(at)
     world.carrier.turn("burst")
     const id = await world.start({ applicant: { email: "ada@example.com" } })
@@ -245,7 +245,7 @@ describe.each(examples)("$name", ({ name, at, premium, refused, first, told }) =
   })
 })
 
-describe("an answer after ten minutes", () => {
+describe("a carrier's answer after ten minutes", () => {
   it("is too late for a carrier that is polled", async () => {
     await using world = await practise(jsonPolls)
     world.carrier.turn("late")
@@ -292,7 +292,7 @@ describe("an answer after ten minutes", () => {
   })
 })
 
-describe("a host that dies between the two steps of a quote", () => {
+describe("a host that takes over a half-finished quote", () => {
   for (const { idempotent, result, opened, ask } of [
     { idempotent: false, result: ["no_answer", "timeout"], opened: 1, ask: ["ask 1 unavailable carrier_error: "] },
     {
@@ -303,8 +303,8 @@ describe("a host that dies between the two steps of a quote", () => {
     }
   ]) {
     const title = idempotent
-      ? "is reported by the next host, which asks again with the same idempotency key"
-      : "is reported by the next host, which does not ask a non-idempotent carrier again"
+      ? "reports the failed attempt, and asks again with the same idempotency key"
+      : "reports the failed attempt, and does not ask a non-idempotent carrier again"
     it(title, async () => {
       await using world = await practise(jsonPolls, { terms: { idempotent } })
       world.carrier.turn("slow")
@@ -323,7 +323,7 @@ describe("a host that dies between the two steps of a quote", () => {
   }
 })
 
-describe("an example carrier called through fetch", () => {
+describe("an example adapter that uses fetch", () => {
   it.each([
     ["huge", ["no_answer", "unreadable_answer"]],
     ["bomb", ["no_answer", "unreadable_answer"]],
@@ -351,7 +351,7 @@ describe("the practice carrier", () => {
     }
   })
 
-  it("serves a program that prints its prices and its carrier exchanges", async () => {
+  it("serves examples/carriers/try.ts, which prints prices and exchanges", async () => {
     const lines: Array<string> = []
     const log = vi.spyOn(console, "log").mockImplementation((...parts) => void lines.push(parts.join(" ")))
     try {

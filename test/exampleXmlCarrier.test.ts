@@ -34,8 +34,8 @@ const recorded = (at: AdapterAt) =>
 describe.each([
   ["xml.ts", xml, "<Amt>190.00</Amt>"],
   ["xml-polls.ts", xmlPolls, "<Premium>1,181.10</Premium>"]
-] as const)("%s", (_, at, premium) => {
-  it.live("the example XML carrier is recorded once and played back without secrets or personal data", () =>
+] as const)("the example XML adapter %s", (_, at, premium) => {
+  it.live("can be recorded and replayed without secrets or personal data", () =>
     Effect.gen(function* () {
       const { adapter, cassette } = yield* recorded(at)
       const text = Cassette.text(cassette)
@@ -45,7 +45,7 @@ describe.each([
     })
   )
 
-  it("the example XML carrier quotes in a sandbox, even if the clock advances immediately", async () => {
+  it("quotes in a sandbox, even if the clock advances immediately", async () => {
     await using world = await practise(at)
     const member = await world.join(world.quotewire, "sandbox", "Borealis")
     const client = world.quotewire.client(member.key)

@@ -82,7 +82,7 @@ describe("examples", () => {
     ])
   })
 
-  it("carrier.ts prints its own carrier's price", async () => {
+  it("carrier.ts prints the price of the carrier that it defines", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/carrier.ts")), [
       'One Price Mutual {"amount_minor":18000,"currency":"USD"}'
     ])
@@ -100,7 +100,7 @@ describe("examples", () => {
     ])
   })
 
-  it("bicycle.ts prints its own line's prices, in the sandbox and in live", async () => {
+  it("bicycle.ts prints the prices of the line that it defines, in sandbox and live", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/bicycle.ts")), [
       'sandbox Spoke Mutual {"amount_minor":11270,"currency":"USD"}',
       'live Wheelhouse {"amount_minor":12000,"currency":"USD"}'
@@ -129,7 +129,7 @@ describe("examples", () => {
     ])
   })
 
-  it("agents.ts mounts the agent endpoint", async () => {
+  it("agents.ts mounts the MCP endpoint", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/agents.ts")), ["401"])
   })
 
@@ -147,7 +147,7 @@ describe("examples", () => {
     ])
   })
 
-  it("operators.ts finds requests as the operator that the audit log names", async () => {
+  it("operators.ts finds quote requests, and the audit log shows the operator", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/operators.ts")), [
       "read, write",
       "ended without a quote: 0",
@@ -188,13 +188,13 @@ describe("the README", () => {
     assert.include(readme.text, `\`\`\`ts\n${read("examples/embed.ts").text}\`\`\``)
   })
 
-  it("starts with the call that a sandbox prints", () => {
+  it("shows the same first call that a sandbox prints", () => {
     const bodyOf = (text: string) => JSON.parse(/\{\n {2}"line"[\s\S]*?\n\}(?=')/.exec(text)?.[0] ?? assert.fail(text))
     const lines = Lines.standard
     assert.deepStrictEqual(bodyOf(FirstCall.text("$QUOTEWIRE", "$KEY", lines)), bodyOf(readme.text))
   })
 
-  it.effect("states the prices of its first quote", () =>
+  it.effect("states the correct prices for its first call", () =>
     Effect.gen(function* () {
       const [body = ""] = /\{\n {2}"line"[\s\S]*?\n\}(?=')/.exec(readme.text) ?? []
       const promised = Array.from(
@@ -237,7 +237,7 @@ describe("the documentation", () => {
     }
   })
 
-  it("shows only rate plan JSON that is part of a plan", () => {
+  it("shows only rate plan JSON that is part of examples/rate-plan.json", () => {
     const plan = flush(read("examples/rate-plan.json").text)
     const blocks = blocksOf(read("docs/guides/rate-plans.md"), "json")
     assert.isAtLeast(blocks.length, 5)
@@ -254,7 +254,7 @@ describe("the documentation", () => {
     }
   })
 
-  it("runs repository scripts with the Node that `npm ci` installs, for TypeScript support", () => {
+  it("runs repository scripts with npx node", () => {
     const starts = texts.flatMap(({ path, text }) =>
       Array.from(text.matchAll(/(?:\w+ )?\bnode (?=[\w/]+\/\w+\.ts\b)([\w/]+\.ts)/g), ([start, file = ""]) => ({
         path,
@@ -269,7 +269,7 @@ describe("the documentation", () => {
     }
   })
 
-  it("names npm scripts that exist", () => {
+  it("mentions only npm scripts that exist", () => {
     const { scripts } = JSON.parse(read("package.json").text)
     const names = texts.flatMap(({ path, text }) =>
       Array.from(text.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g), ([, script, short]) => ({

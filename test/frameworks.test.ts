@@ -160,7 +160,7 @@ const frameworks = [
   ...(hasNext ? [inNext] : [])
 ]
 
-it.skipIf(hasNext)("Next is skipped until `npm run integrations` installs it", () => {})
+it.skipIf(hasNext)("Next.js is tested only if `npm run integrations` has installed Next.js", () => {})
 
 const application = ExampleApplications.smallest.renters
 const startOf = (request_key: string) =>
@@ -190,7 +190,7 @@ const callsOf = ({ address, key, waiting }: Running, path: string) => {
   return { client, get, post, poll }
 }
 
-describe.each(frameworks)("a service in $name", (framework) => {
+describe.each(frameworks)("a service mounted in $name", (framework) => {
   const { path } = framework
   let running: Running
   let calls: ReturnType<typeof callsOf>
@@ -203,7 +203,7 @@ describe.each(frameworks)("a service in $name", (framework) => {
 
   const publicly = (at: string) => `http://localhost:3000${path}${at}`
 
-  it("a quote request is started, waited for and priced", async () => {
+  it("serves a quote request from its start to its quotes", async () => {
     const { client, post } = calls
     const started = await post("/v1/quote-requests", startOf("priced"))
     assert.strictEqual(started.status, 202)
@@ -214,7 +214,7 @@ describe.each(frameworks)("a service in $name", (framework) => {
     assert.deepStrictEqual([quote_request.status, quotes.length], ["completed", 3])
   })
 
-  it("errors are returned in the API's format", async () => {
+  it("returns errors in the API's format", async () => {
     const { get, post } = calls
     const wrong = await post("/v1/quote-requests", { ...startOf("wrong"), application: { dwelling: { type: 1 } } })
     assert.strictEqual(wrong.status, 422)
@@ -227,7 +227,7 @@ describe.each(frameworks)("a service in $name", (framework) => {
     assert.deepStrictEqual([refused.status, (await refused.json()).error.code], [401, "authentication_failed"])
   })
 
-  it("documentation, agents, callbacks, links and health are served", async () => {
+  it("serves documentation, agents, callbacks, links and health checks", async () => {
     const { get, post } = calls
     if (framework.serves_mount) assert.include(await (await get("")).text(), publicly(""))
     const docs = await get("/docs")
@@ -245,7 +245,7 @@ describe.each(frameworks)("a service in $name", (framework) => {
     assert.strictEqual((await get("/health/ready")).status, 200)
   })
 
-  it("unknown paths below the mount get the error envelope", async () => {
+  it("returns 404 as JSON for unknown paths below the mount path", async () => {
     for (const at of ["/v1/nothing", "/nothing", "/v1/quotes/"]) {
       for (const method of ["GET", "POST", "PUT"]) {
         const answer = await calls.get(at, { method })
@@ -257,7 +257,7 @@ describe.each(frameworks)("a service in $name", (framework) => {
     }
   })
 
-  it("the program's other routes still work", async () => {
+  it("leaves the program's other routes unchanged", async () => {
     const headers = { "content-type": "application/json" }
     const own = await fetch(`${running.address}/orders`, { method: "POST", headers, body: '{"bicycle":1}' })
     assert.deepStrictEqual(await own.json(), { bicycle: 1 })
@@ -266,14 +266,14 @@ describe.each(frameworks)("a service in $name", (framework) => {
     assert.isNull(elsewhere.headers.get("service-version"))
   })
 
-  it("a long poll ends when its caller disconnects", async () => {
+  it("ends a long poll when the caller disconnects", async () => {
     const caller = new AbortController()
     await calls.poll("aborted", { signal: caller.signal })
     caller.abort()
     await running.waiting(0)
   })
 
-  it("a long poll gets a response when the program stops", async () => {
+  it("answers a long poll when the program stops", async () => {
     const { answer } = await calls.poll("stopped")
     const stopped = running.stop()
     assert.strictEqual((await answer).status, 200)

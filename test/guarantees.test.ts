@@ -28,7 +28,7 @@ describe("the guarantees page", () => {
     assert.deepStrictEqual(wrong, [])
   })
 
-  it("names a test for each promise", () => {
+  it("links each promise to a test", () => {
     assert.isAbove(rows.length, 20)
     const testless = rows.filter(
       (row) => !/\]\([^)]*(?:\.test\.ts|\/testing\/|README\.md)/.test(row.split("|")[3] ?? "")

@@ -65,7 +65,7 @@ describe("the Kubernetes manifests", () => {
     ["Secret", { apiVersion: "v1", make: (of) => new Secret(of) }],
     ["Service", { apiVersion: "v1", make: (of) => new Service(of) }]
   ])
-  it("have every field that the API requires", () => {
+  it("have every field that the Kubernetes API requires", () => {
     assert.sameMembers([...new Set(manifests.map(({ kind }) => kind))], [...models.keys()])
     for (const manifest of manifests) {
       const model = models.get(manifest.kind)
@@ -74,7 +74,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("have no fields that the API does not have", () => {
+  it("have no fields that the Kubernetes API lacks", () => {
     const lines = manifests.map(
       (manifest, place) =>
         `import type { I${manifest.kind} as K${place} } from "kubernetes-models/${manifest.apiVersion}"
@@ -102,7 +102,7 @@ describe("the Kubernetes manifests", () => {
     assert.include(check(...lines.map((line) => line.replaceAll("periodSeconds", "periodSecond"))), "periodSecond")
   })
 
-  it("run the command without privileges, and give it time to stop", () => {
+  it("run the command without privileges, and give the command time to stop", () => {
     assert.lengthOf(pods, 3)
     for (const { kind, spec } of pods) {
       const { containers, securityContext, terminationGracePeriodSeconds } = spec.template.spec
@@ -120,7 +120,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("restart no host just because the database is unavailable", () => {
+  it("do not restart a host because the database is unavailable", () => {
     const probes = pods.flatMap(({ spec }) =>
       spec.template.spec.containers.map(({ livenessProbe }: Record<string, unknown>) => JSON.stringify(livenessProbe))
     )
@@ -138,7 +138,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("use only ports that the containers have and paths that the command serves", async () => {
+  it("probe only ports that the containers have and paths that the command serves", async () => {
     const metricsPort = await freePort()
     const help = execFileSync(process.execPath, [program, "serve", "--help"], { encoding: "utf8" })
     const host = spawn(process.execPath, [program, "dev", "--port", "0", "--metrics-port", `${metricsPort}`, "--json"])
@@ -219,13 +219,13 @@ describe("the Kubernetes manifests", () => {
     )
   })
 
-  it("are all listed for kustomize, except the migration and the example secret", () => {
+  it("are all listed in kustomization.yaml, except the migration and the example secret", () => {
     const { resources } = parse(read(`${folder}/kustomization.yaml`).text)
     const rest = files.map(({ path }) => path.slice(folder.length + 1)).filter((name) => name !== "kustomization.yaml")
     assert.sameMembers([...resources, "migrate.yaml", "secret.example.yaml"], rest)
   })
 
-  it.skipIf(!hasKubectl)("match kubectl's output for the list (skipped without kubectl)", () => {
+  it.skipIf(!hasKubectl)("can be built with kubectl kustomize (skipped without kubectl)", () => {
     const made = execFileSync("kubectl", ["kustomize", join(root, folder)], { encoding: "utf8" })
     assert.lengthOf(parseAllDocuments(made), manifests.filter(({ kind }) => !["Job", "Secret"].includes(kind)).length)
   })

@@ -113,7 +113,7 @@ describe("a call with several mistakes", () => {
     ["createOrganization", ["name"], () => service.createOrganization("  ")],
     ["createKey", ["organization_id", "environment", "kind"], () => service.createKey(unknownTo("{}"))],
     ["events", ["limit", "poll_ms"], () => service.client("secret").events({ limit: 0, poll_ms: 0 })]
-  ])("reports all of them: %s, %j", async (_, named, call) => {
+  ])("reports every mistake: %s, %j", async (_, named, call) => {
     const { message } = await errorOf(call)
     for (const name of named) assert.include(message, name)
     assert.notMatch(message, /secret(?!s)/)
@@ -132,7 +132,7 @@ describe("an invalid argument", () => {
 describe("the name of a new organization", () => {
   const names = fc.oneof(fc.string({ unit: "binary" }), fc.string({ minLength: 150, maxLength: 250 }), fc.anything())
 
-  it("is stored as it was passed, or rejected before anything is stored", async () => {
+  it("is stored unchanged, or rejected before the organization is stored", async () => {
     const stored = async () => (await service.listOrganizations()).map(({ name }) => name)
     let accepted = 0
     await fc.assert(
@@ -154,16 +154,16 @@ describe("the name of a new organization", () => {
   })
 })
 
-describe("an invalid option of an embedded service's client", () => {
+describe("an invalid option of an embedded client", () => {
   it.each<readonly [string, () => unknown]>([
     ["wait_for_quotes", () => service.client("").wait_for_quotes("qreq_1", { timeout_ms: 0 })],
     ["events", () => service.client("").events({ limit: 0 })]
-  ])("%s throws the InvalidArgument that the package exports", async (_, call) => {
+  ])("makes %s throw the exported InvalidArgument", async (_, call) => {
     assert.instanceOf(await errorOf(call), InvalidArgument)
   })
 })
 
-describe("an error of a program without Effect", () => {
+describe("an error in a program without Effect", () => {
   const carrier = unknownTo('{"id":"naic:12345","name":"Acme"}')
   it.each<readonly [string, string, () => unknown]>([
     ["InvalidArgument", "invalid_argument", () => connect(unknownTo("{}"))],
@@ -210,7 +210,7 @@ describe("an error of a program without Effect", () => {
     assert.isDefined(lost.cause)
   })
 
-  it("is recognized as a refusal from an embedded service or from a client", async () => {
+  it("is recognized by isApiError, whether from an embedded service or from a client", async () => {
     const embedded = await errorOf(() => service.client("").list_events({}))
     const remote = await errorOf(() => connect({ base_url: "http://127.0.0.1:9", key: "k" }).get_quote(unknownTo("1")))
     assert.isTrue(isApiError(embedded, "authentication_failed"))

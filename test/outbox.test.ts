@@ -36,7 +36,7 @@ const event = { id: "evt_1", type: "quote.created", resource: { id: "qt_1" } }
 /** PostgreSQL stores no NUL, so the handler fails after the event was marked. */
 const failing = { ...event, resource: { id: "\u0000" } }
 
-describe.each(recipes)("$name", ({ load }) => {
+describe.each(recipes)("the outbox recipe for $name", ({ load }) => {
   /** Runs a test on an empty database with the two tables. */
   const withRecipe = async (
     test: (recipe: Recipe, stored: () => Promise<ReadonlyArray<unknown>>) => Promise<void>
@@ -57,21 +57,21 @@ describe.each(recipes)("$name", ({ load }) => {
     }
   }
 
-  it("the recipe handles an event only once if the event arrives twice", () =>
+  it("handles an event only once if the event arrives twice", () =>
     withRecipe(async ({ handle }, stored) => {
       assert.isTrue(await handle(event))
       assert.isFalse(await handle(event))
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("the recipe handles concurrent copies of an event only once", () =>
+  it("handles concurrent copies of an event only once", () =>
     withRecipe(async ({ handle }, stored) => {
       const copies = await Promise.all([handle(event), handle(event)])
       assert.deepStrictEqual(copies.toSorted(), [false, true])
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("the recipe does not mark the event as handled if the handler fails", () =>
+  it("does not mark an event as handled if the handler fails", () =>
     withRecipe(async ({ handle }, stored) => {
       assert.isDefined(
         await handle(failing).then(
@@ -84,13 +84,13 @@ describe.each(recipes)("$name", ({ load }) => {
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("the recipe handles an event's second copy after the first copy's handler failed", () =>
+  it("handles an event's second copy after the first copy's handler failed", () =>
     withRecipe(async ({ handle }, stored) => {
       await Promise.allSettled([handle(failing), handle(event)])
       assert.deepStrictEqual(await stored(), [1, 1])
     }))
 
-  it("the recipe consumes a service's events in the same process", () =>
+  it("consumes a service's events in the same process", () =>
     withRecipe(async (recipe, stored) => {
       const quotewire = embed({ storage: MemoryStorage.layer })
       const { id: organization_id } = await quotewire.createOrganization("Acme")
@@ -120,7 +120,7 @@ describe.each(recipes)("$name", ({ load }) => {
       assert.deepStrictEqual(await stored(), [3, 3])
     }))
 
-  it("the recipe handles a webhook only once if it arrives twice, and rejects a forgery", () =>
+  it("handles a webhook only once if the webhook arrives twice, and rejects a forgery", () =>
     withRecipe(async (recipe, stored) => {
       const secret = Signature.makeSecret(new Uint8Array(32).fill(1))
       const body = JSON.stringify(event)

@@ -126,7 +126,7 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 const specifiers = packages.flatMap(entryPoints)
 
 describe("published packages", () => {
-  it.each(packages)("%s contains exactly the files that it needs", (name) => {
+  it.each(packages)("%s contains exactly the expected files", (name) => {
     const held = files.get(name) ?? []
     const wanted = ["LICENSE", "package.json"]
     if (existsSync(join(root, "packages", name, "README.md"))) wanted.push("README.md")
@@ -146,7 +146,7 @@ describe("published packages", () => {
     assert.strictEqual(read(`packages/${name}/LICENSE`).text, read("LICENSE").text)
   })
 
-  it.each(packages)("%s has the same version as the other packages, and requires that version of them", (name) => {
+  it.each(packages)("%s has the common version, and requires that version of other Quotewire packages", (name) => {
     const { version, dependencies } = manifest(`packages/${name}`)
     assert.strictEqual(version, manifest("packages/core").version)
     for (const [other, asked] of Object.entries(dependencies ?? {})) {
@@ -229,14 +229,14 @@ describe("package dependencies", () => {
     assert.deepStrictEqual(running, [])
   })
 
-  it("the command needs only run-time packages, none of which merely renders a page", () => {
+  it("the command needs at most 40 third-party packages", () => {
     const others = [...installed("cli").keys()].filter(
       (place) => place.startsWith("node_modules/") && !place.startsWith("node_modules/@quotewire/")
     )
     assert.isAtMost(others.length, 40, others.join("\n"))
   })
 
-  it("all packages take less than 150 MB on disk", () => {
+  it("the command and its dependencies take less than 150 MB on disk", () => {
     const places = [...installed("cli").keys()].filter((place) => place.startsWith("node_modules/"))
     const sizes = places.map((place) => [diskOf(join(app, place)), place] as const)
     const total_MB = sizes.reduce((sum, [bytes]) => sum + bytes, 0) / 1e6
@@ -330,7 +330,7 @@ describe("a program on published packages", () => {
     assert.include(node(program, "--version"), manifest("packages/cli").version ?? "no version")
   })
 
-  it("renders the reference with the package's script", async () => {
+  it("serves the API reference with the packaged script", async () => {
     const program = join(app, "node_modules/@quotewire/cli", manifest("packages/cli").bin?.quotewire ?? "")
     const host = spawn(process.execPath, [program, "dev", "--port", "0", "--json"], { cwd: app, env: environment })
     try {

@@ -90,18 +90,21 @@ const errorOf = async (call: () => unknown): Promise<Error> => {
 afterAll(() => service.close())
 
 describe("a function that is called from JavaScript", () => {
-  it.each(rows)("$name rejects a value that is not an object, and names the function", async ({ call, name }) => {
-    for (const json of ["null", '"secret"', "5"]) {
-      const error = await errorOf(() => call(unknownTo(json)))
-      assert.notStrictEqual(error.name, "TypeError", json)
-      assert.include(error.message, name)
-      assert.match(error.message, /must be|needs an (?:options )?object/i)
-      assert.notInclude(error.message, "secret")
+  it.each(rows)(
+    "$name rejects a value that is not an object, with an error that names the function",
+    async ({ call, name }) => {
+      for (const json of ["null", '"secret"', "5"]) {
+        const error = await errorOf(() => call(unknownTo(json)))
+        assert.notStrictEqual(error.name, "TypeError", json)
+        assert.include(error.message, name)
+        assert.match(error.message, /must be|needs an (?:options )?object/i)
+        assert.notInclude(error.message, "secret")
+      }
     }
-  })
+  )
 
   it.each(rows.filter(({ lacks }) => lacks !== undefined))(
-    "$name rejects an empty object, and names a missing field",
+    "$name rejects an empty object, with an error that names a missing field",
     async ({ call, lacks = "" }) => {
       const error = await errorOf(() => call(unknownTo("{}")))
       assert.notStrictEqual(error.name, "TypeError")
@@ -116,7 +119,7 @@ describe("a function that is called from JavaScript", () => {
       /^nodeHandler got an invalid argument\. options: Must be/
     ],
     [
-      "an authorization that was not made by one of its functions",
+      "an http.auth value that no authorization function returned",
       () =>
         defineCarrier({
           id: "naic:12345",
@@ -139,7 +142,7 @@ describe("a function that is called from JavaScript", () => {
     assert.match((await errorOf(call)).message, says)
   })
 
-  it("throws an error for a value that is not a configuration", () => {
+  it("readConfig fails for a value that is not a configuration", () => {
     const config = readConfig(unknownTo("null"))
     assert.isTrue(
       Result.isFailure(config) && config.failure.message.includes("such as the one that defineConfig returns")

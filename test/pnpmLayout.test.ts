@@ -137,7 +137,7 @@ describe("a pnpm workspace", () => {
     assert.notInclude(log, "copy")
   })
 
-  it("reports the mistake if one of its packages uses another Effect release", () => {
+  it("causes an error about a second copy if one of its packages uses another Effect release", () => {
     const { log, result } = run(layOut("two", nextVersion))
     assert.deepStrictEqual(result, { copies: 2, prices: [], reasons: ["carrier_error"] })
     assert.include(

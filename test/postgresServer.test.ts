@@ -60,7 +60,7 @@ const programs = (folder: string, lines: Readonly<Record<"postgres" | "initdb" |
 const failing = "echo 'no space left' >&2; exit 1"
 
 describe("PostgreSQL for tests and benchmarks", () => {
-  it.live.runIf(userInfo().uid === 0)("runs in folders that only root can enter, if root starts it", () =>
+  it.live.runIf(userInfo().uid === 0)("runs in folders that only root can enter, if root starts the server", () =>
     Effect.gen(function* () {
       const folder = yield* privateFolder
       const installed = binariesFolder()
@@ -102,7 +102,7 @@ describe("PostgreSQL for tests and benchmarks", () => {
     })
   )
 
-  it.live("stops when the process that started it is killed, and leaves nothing behind", () =>
+  it.live("stops and removes its folder when the process that started the server is killed", () =>
     Effect.gen(function* () {
       const child = spawn(process.execPath, ["--input-type=module", "--eval", program])
       const { folder, port } = yield* Effect.promise(async () => {

@@ -79,8 +79,8 @@ const event = (id: string, version: number, more: Partial<WebhookEvent> = {}): W
   ...more
 })
 
-describe.each(receivers)("$name", ({ serve }) => {
-  it.live("a receiver confirms genuine deliveries and handles them", () =>
+describe.each(receivers)("the example receiver $name", ({ serve }) => {
+  it.live("confirms and handles genuine deliveries", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       assert.strictEqual(yield* deliver(url, event("evt_1", 4)), 204)
@@ -89,7 +89,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver answers 400 to altered, old, early, foreign or unsigned deliveries, and ignores them", () =>
+  it.live("answers 400 to altered, old, early, foreign or unsigned deliveries", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       const alter = (body: string) => body.replace('"version":4', '"version":9')
@@ -110,7 +110,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver reads the body as raw bytes", () =>
+  it.live("verifies the raw bytes of the body", () =>
     Effect.gen(function* () {
       const { url, inbox } = yield* start(serve)
       // Parsing and reserializing changes the bytes.
@@ -120,7 +120,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver refuses a body that is too large for a webhook", () =>
+  it.live("refuses a body that is too large for a webhook", () =>
     Effect.gen(function* () {
       const { url, state } = yield* start(serve)
       const answer = yield* Effect.promise(() => fetch(url, { method: "POST", body: "x".repeat(100_000) }))
@@ -129,7 +129,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver accepts either of two signatures and either of two secrets during a rotation", () =>
+  it.live("accepts either of two signatures and either of two secrets during a rotation", () =>
     Effect.gen(function* () {
       const { url, state } = yield* start(serve)
       const both = [secretOf(2), own]
@@ -142,7 +142,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver handles a duplicate delivery only once", () =>
+  it.live("handles a duplicate delivery only once", () =>
     Effect.gen(function* () {
       // The read is stale, so the version alone would not show that the event is already processed.
       const { url, inbox, state } = yield* start(serve, async ({ id, version }) => ({ id, version: version - 1 }))
@@ -153,7 +153,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver reads only newer versions, and never returns to an older version", () =>
+  it.live("reads a resource only for newer versions, and never returns to an older version", () =>
     Effect.gen(function* () {
       // The read may be newer than the event or, from a lagging replica, older than the stored state.
       const read = async ({ id, version }: Resource) => ({
@@ -172,7 +172,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver confirms events of unknown types and test events", () =>
+  it.live("confirms events of unknown types and test events", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       const { resource: _, ...test } = event("evt_test1", 1, { type: "webhook.test" })
@@ -184,7 +184,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver responds before it does any work", () =>
+  it.live("responds before it reads the resource", () =>
     Effect.gen(function* () {
       const { url, state } = yield* start(serve, () => new Promise(() => {}))
       assert.strictEqual(yield* deliver(url, event("evt_1", 1)), 204)
@@ -193,7 +193,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("a receiver survives a failed event, and handles the event's next delivery", () =>
+  it.live("logs a failed event, and handles the event's next delivery", () =>
     Effect.gen(function* () {
       const errors = vi.spyOn(console, "error").mockImplementation(() => {})
       let isDown = true
@@ -236,7 +236,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("receivers on a 
     return { ...receiver, ...subscription, host, keys, service, id: String(body.id), delivered }
   })
 
-  it.effect.each(receivers)("$name ends up with the same data as the service", ({ serve }) =>
+  it.effect.each(receivers)("the example receiver $name ends up with the same data as the service", ({ serve }) =>
     Effect.gen(function* () {
       const { host, keys, delivered, attempts, inbox, state } = yield* subscribed(serve)
       const id = yield* quoted(keys)
@@ -254,7 +254,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("receivers on a 
   )
 
   it.effect.each(receivers)(
-    "$name keeps working throughout a rotation, with the old, both and the new secret",
+    "the example receiver $name works throughout a rotation, with the old secret, both or the new secret",
     ({ serve }) =>
       Effect.gen(function* () {
         const { host, keys, id, delivered, state } = yield* subscribed(serve)
@@ -268,7 +268,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("receivers on a 
       })
   )
 
-  it.effect("a receiver catches up with events that no webhook delivered", () =>
+  it.effect("an example receiver catches up with events that no webhook delivered", () =>
     Effect.gen(function* () {
       const { host, keys, id, inbox, service } = yield* subscribed(serveNode)
       yield* host.call(keys, "disable_event_subscription", { id })
@@ -308,7 +308,7 @@ const run = async (program: () => Promise<unknown>): Promise<ReadonlyArray<strin
 }
 
 describe("the guide's programs", () => {
-  it("demo.ts sees every delivery succeed", async () => {
+  it("demo.ts prints that every delivery succeeded", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/receivers/demo.ts")), [
       "quote_request.completed succeeded",
       "quote.created succeeded",

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { generate, targets } from "../scripts/reference.ts"
 
-describe("the reference", () => {
+describe("the generated reference", () => {
   it("is up to date and passes the linter", async () => {
     const texts = await generate()
     assert.lengthOf(texts.readme.match(/^\$ echo \$\?\n0$/gm) ?? [], 1)

@@ -77,7 +77,7 @@ describe("the changelog", () => {
   const text =
     "# Changelog\n\nAll changes.\n\n## 1.2.0 - 2026-12-01\n\n### Added\n\n- A thing.\n\n## 1.1.0 - 2026-11-01\n\n- Old.\n"
 
-  it("names the version in its first section, which becomes the release notes", () => {
+  it("contains the release's version and notes in its first section", () => {
     assert.deepStrictEqual(newestSection(text), {
       version: "1.2.0",
       when: "2026-12-01",
@@ -88,7 +88,7 @@ describe("the changelog", () => {
     assert.isNotNull(newestSection(read("CHANGELOG.md").text))
   })
 
-  it("is rejected without a version or text, or without a date except in a rehearsal", () => {
+  it("is rejected without a version or notes, and without a date unless the release is a rehearsal", () => {
     fails(sectionFailures(newestSection("# Changelog\n"), true), /begin its topmost section/)
     fails(sectionFailures(newestSection(text.replace("1.2.0 - 2026-12-01", "Next")), true), /begin its topmost section/)
     fails(sectionFailures(newestSection(text.replace("- A thing.", "")), true), /say under 1\.2\.0 what has changed/)
@@ -117,7 +117,7 @@ describe("the release check", () => {
     )
   })
 
-  it("rejects tests, missing sources or source maps, and a missing license or README", () => {
+  it("rejects a package with tests, without mapped sources, or without a license or README", () => {
     assert.deepStrictEqual(fileFailures(packed()), [])
     assert.deepStrictEqual(fileFailures(packed({}, { "dist/testing/index.js": "export {}" })), [])
     for (const path of ["test/a.js", "dist/a.test.js", "dist/a.test.d.ts", "dist/a.spec.mjs", "dist/__tests__/a.js"])
@@ -131,7 +131,7 @@ describe("the release check", () => {
     assert.deepStrictEqual(fileFailures(packed({}, map({ sources: ["../a.ts"], sourcesContent: [""] }))), [])
   })
 
-  it("finds the scripts that an installation would run", () => {
+  it("rejects scripts that run on installation", () => {
     assert.deepStrictEqual(scriptFailures(packed({ scripts: { test: "vitest" } })), [])
     for (const script of ["preinstall", "install", "postinstall", "prepare"])
       fails(scriptFailures(packed({ scripts: { [script]: "node x.js" } })), new RegExp(`script "${script}"`))
@@ -156,7 +156,7 @@ describe("the release check", () => {
     assert.lengthOf(descriptionFailures(packed(), first, null), 3)
   })
 
-  it("requires exact versions, one release, and equal peer dependencies", () => {
+  it("requires exact dependency versions, one release version, and equal peer dependencies", () => {
     const core = packed()
     const http = (change: Partial<ReleasedManifest>) => packed({ name: "@quotewire/http", ...change })
     const found = (change: Partial<ReleasedManifest>) => dependencyFailures(http(change), [core, http(change)])
@@ -174,7 +174,7 @@ describe("the release check", () => {
       fails(licenseFailures([component({ license })]), /^ws 8\.23\.0 has the license/)
   })
 
-  it("compares package sizes with a budget", () => {
+  it("rejects a package that exceeds its size budget or has no budget", () => {
     const budgets = { "@quotewire/core": { tarball: 1_000, unpacked: 4_000 } }
     assert.deepStrictEqual(sizeFailures(packed(), budgets), [])
     const heavy = { ...packed(), size: 1_001, unpackedSize: 4_002 }
@@ -256,7 +256,7 @@ describe("publishing", () => {
     assert.deepStrictEqual(again.published, ["cli", "quotewire"])
   })
 
-  it("stops if the registry has other content under the same version", () => {
+  it("stops if the registry has different content under the same version", () => {
     const { published, registry } = registryWith(["core"])
     const changed = { ...named("core"), integrity: "sha512-BBBB" }
     assert.match(publishAll([changed], registry, () => {}) ?? "", /core 1\.2\.0 with other content/)

@@ -49,7 +49,7 @@ describe("a release rehearsal", () => {
     assert.notInclude(rehearsal.stdout, "is published")
   })
 
-  it("describes each package, and the unscoped packages for the commands", () => {
+  it("describes each package, including the unscoped command packages", () => {
     const { packages: released, version: named } = written("release.json")
     assert.strictEqual(named, version)
     const names = released.map((one: Released) => one.package)
@@ -90,7 +90,7 @@ describe("a release rehearsal", () => {
     assert.include(readdirSync(project), "quotewire.config.ts")
   })
 
-  it("writes nothing into a folder that contains something else", () => {
+  it("refuses an output folder that is not empty", () => {
     const used = join(temporary, "used")
     mkdirSync(used)
     writeFileSync(join(used, "notes.txt"), "mine")
@@ -200,7 +200,7 @@ interface Locked {
   readonly integrity?: string
 }
 
-describe("the lists of shipped components", () => {
+describe("the SBOMs of a release", () => {
   const hexOf = (integrity: string) => Buffer.from(integrity.replace("sha512-", ""), "base64").toString("hex")
 
   /**

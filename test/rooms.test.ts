@@ -92,7 +92,7 @@ describe("source folders", () => {
     )
   })
 
-  it("import only downwards in the console", () => {
+  it("import only from the folders below them in the console", () => {
     const floors = ["words", "state", "parts", "pages", "operators", "the root"]
     const folder = "packages/http/console/"
     const roomOf = (path: string) => {
@@ -112,7 +112,7 @@ describe("source folders", () => {
   })
 
   for (const [name, floors] of Object.entries(rooms)) {
-    it(`import only downwards in ${name}`, () => {
+    it(`import only from the folders below them in ${name}`, () => {
       const src = `packages/${name}/src/`
       const floorOf = (path: string) => {
         const [first = "", ...rest] = pathOf(path)
@@ -133,7 +133,7 @@ describe("source folders", () => {
     })
   }
 
-  it("are listed for every package", () => assert.sameMembers(Object.keys(rooms), [...packages]))
+  it("are listed in this test for every package", () => assert.sameMembers(Object.keys(rooms), [...packages]))
 
   /** What each file or folder imports from its siblings. */
   const neighbors = (folder: string) => {
@@ -200,7 +200,7 @@ describe("source folders", () => {
     )
   })
 
-  it("name insurance lines only in lines/ and rating/", () => {
+  it("mention insurance lines only in lines/ and rating/", () => {
     assert.isAbove(lines.length, 2)
     const named = new RegExp(`(["'\`])(?:${lines.join("|")})\\1|personal_auto`)
     const home = /^packages\/core\/src\/(?:lines|rating|testing)\//

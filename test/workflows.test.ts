@@ -136,7 +136,7 @@ const workflowOf = (name: string): Workflow => parse(textOf(name))
 const runsOf = ({ jobs }: Workflow, job: string): ReadonlyArray<string> =>
   (jobs[job]?.steps ?? []).flatMap(({ run }) => (run === undefined ? [] : [run]))
 
-describe("a workflow", () => {
+describe("a CI workflow", () => {
   const names = sources(".github/workflows", ".yml").map(({ path }) => path.replace(".github/workflows/", ""))
 
   it("is valid, with pinned actions, minimal permissions and existing scripts", () => {
@@ -158,7 +158,12 @@ describe("a workflow", () => {
     ["an unlisted permission", /id-token: write/, "packages: write", /publish may write packages/],
     ["a script that does not exist", /npm run release/, "npm run relase", /There is no script relase/],
     ["a file that does not exist", /deploy\/Dockerfile/, "deploy/Containerfile", /There is no file deploy\/Container/],
-    ["a value in the shell", /"\$GITHUB_REF_NAME"/, "$" + "{{ github.ref_name }}", /would run the value of github\.ref/]
+    [
+      "an unsafe expression in a shell command",
+      /"\$GITHUB_REF_NAME"/,
+      "$" + "{{ github.ref_name }}",
+      /would run the value of github\.ref/
+    ]
   ])("is rejected with %s", (_, part, replacement, fault) => {
     const broken = textOf("release.yml").replace(part, replacement)
     assert.notStrictEqual(broken, textOf("release.yml"))
@@ -174,7 +179,7 @@ describe("the tests in CI", () => {
     assert.deepStrictEqual(runsOf(workflow, "node"), ["npm ci", "node node_modules/vitest/vitest.mjs run"])
   })
 
-  it("run on every PostgreSQL release that the tests list, and on Bun and Deno", () => {
+  it("run on every PostgreSQL release in scripts/postgresVersions.ts, and on Bun and Deno", () => {
     const [, releases = ""] = /const releases = \{([^}]*)\}/.exec(read("scripts/postgresVersions.ts").text) ?? []
     const versions = Array.from(releases.matchAll(/^ +(\d+):/gm), ([, version]) => Number(version))
     assert.deepStrictEqual(workflow.jobs.postgresql?.strategy?.matrix, { postgresql: versions })

@@ -6,9 +6,9 @@ import { AgentHosts, agentHosts } from "./host.ts"
 const quoting = ["get_capabilities", "start_quote_request", "get_quote_request", "get_quote"]
 
 layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
-  "an official MCP client that alternates between two hosts",
+  "official MCP clients that alternate between two hosts",
   (it) => {
-    it.effect.each(kinds)("lists the tools and makes twenty calls, ten on each host: %s", (kind) =>
+    it.effect.each(kinds)("a client lists the tools and makes twenty calls, ten on each host: %s", (kind) =>
       Effect.gen(function* () {
         const { base_urls, keys } = yield* AgentHosts
         const client = yield* connect(kind, base_urls, keys.server)
@@ -28,7 +28,7 @@ layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
       })
     )
 
-    it.effect.each(kinds)("accepts a refusal as a result that matches the tool's output schema: %s", (kind) =>
+    it.effect.each(kinds)("a client accepts a refusal as a result that matches the tool's output schema: %s", (kind) =>
       Effect.gen(function* () {
         const { base_urls, keys } = yield* AgentHosts
         const client = yield* connect(kind, base_urls, keys.server)
@@ -41,7 +41,7 @@ layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
       })
     )
 
-    it.effect.each(kinds)("lists only the tools for keyless callers if it has no key: %s", (kind) =>
+    it.effect.each(kinds)("a client without a key lists only the tools for keyless callers: %s", (kind) =>
       Effect.gen(function* () {
         const { base_urls } = yield* AgentHosts
         const client = yield* connect(kind, base_urls, null)

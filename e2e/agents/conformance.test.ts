@@ -26,16 +26,15 @@ const musts = {
   "2026-07-28": [...always, ...questions, "http-header-validation"]
 } as const
 
-layer(agentHosts({ tools: conformanceTools }), { excludeTestServices: true })(
-  "the official MCP conformance suite",
-  (it) => {
-    it.effect.each(["0.1.16", "2025-11-25", "2026-07-28"] as const)("reports no unexpected failure: %s", (suite) =>
+layer(agentHosts({ tools: conformanceTools }), { excludeTestServices: true })("the MCP endpoint", (it) => {
+  it.effect.each(["0.1.16", "2025-11-25", "2026-07-28"] as const)(
+    "the official MCP conformance suite reports no unexpected failure: %s",
+    (suite) =>
       Effect.gen(function* () {
         const { base_urls } = yield* AgentHosts
         const scenarios = yield* Effect.promise(() => run(suite, `${base_urls[0]}/v1/mcp`))
         assert.deepStrictEqual(surprises(suite, scenarios), [])
         assert.includeMembers([...passed(scenarios)], [...musts[suite]])
       })
-    )
-  }
-)
+  )
+})

@@ -18,8 +18,8 @@ const post = (baseUrl: string, body: string, init: RequestInit = {}) =>
     return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) }
   })
 
-layer(agentHosts(), { excludeTestServices: true })("the MCP endpoint", (it) => {
-  it.effect("accepts a 256 KiB body, and refuses a larger body with 413", () =>
+layer(agentHosts(), { excludeTestServices: true })("MCP over HTTP", (it) => {
+  it.effect("the MCP endpoint accepts a 256 KiB body, and refuses a larger body with 413", () =>
     Effect.gen(function* () {
       const { base_urls } = yield* AgentHosts
       const bare = toolsCall(1, "get_quote", { id: "" }).length
@@ -32,7 +32,7 @@ layer(agentHosts(), { excludeTestServices: true })("the MCP endpoint", (it) => {
     })
   )
 
-  it.effect("returns 401 for a wrong key, 405 for a wrong method, and 403 for a wrong origin", () =>
+  it.effect("the MCP endpoint returns 401 for a wrong key, 405 for a wrong method, and 403 for a wrong origin", () =>
     Effect.gen(function* () {
       const [base_url] = (yield* AgentHosts).base_urls
       const body = toolsCall(1, "get_capabilities", { line: "pet" })
@@ -51,7 +51,7 @@ layer(agentHosts(), { excludeTestServices: true })("the MCP endpoint", (it) => {
     })
   )
 
-  it.effect("allows only localhost pages in a preflight", () =>
+  it.effect("the MCP endpoint allows only localhost pages in a preflight", () =>
     Effect.gen(function* () {
       const [base_url] = (yield* AgentHosts).base_urls
       const asked = (origin: string) =>
@@ -68,7 +68,7 @@ layer(agentHosts(), { excludeTestServices: true })("the MCP endpoint", (it) => {
     })
   )
 
-  it.effect("answers a thousand concurrent calls, even if some callers disconnect", () =>
+  it.effect("the MCP endpoint answers a thousand concurrent calls, even if some callers disconnect", () =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const headers = { "content-type": "application/json", authorization: `Bearer ${keys.server}` }

@@ -85,10 +85,10 @@ const requestsOf = Effect.gen(function* () {
 const { dwelling } = ExampleApplications.smallest.renters
 
 layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
-  "an official MCP client that shows forms and alternates between two hosts",
+  "official MCP clients that show forms and alternate between two hosts",
   (it) => {
     it.effect.each(names)(
-      "asks the person for facts and consent, and sends each answer to a different host: %s",
+      "a client asks the person for facts and consent, and sends each answer to a different host: %s",
       (program) =>
         Effect.gen(function* () {
           const shown: Person["shown"] = []
@@ -114,7 +114,7 @@ layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })(
         })
     )
 
-    it.effect.each(names)("starts no quote request if the person declines: %s", (program) =>
+    it.effect.each(names)("a client starts no quote request if the person declines: %s", (program) =>
       Effect.gen(function* () {
         const shown: Person["shown"] = []
         const { start } = yield* connect(program, { shown, answer: () => ({ action: "decline" }) })

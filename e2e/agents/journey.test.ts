@@ -50,8 +50,8 @@ const holdsAll = (told: unknown, answer: unknown): void => {
 
 const facts = ["75201", "1991-04-12", "Honda", "Civic"]
 
-layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
-  it.effect.each(callers)("goes from a line's capabilities to a quote's next actions: %s", (caller) =>
+layer(agentHosts(), { excludeTestServices: true })("an agent's journeys", (it) => {
+  it.effect.each(callers)("an agent goes from a line's capabilities to a quote's next actions: %s", (caller) =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const [base_url] = base_urls
@@ -129,7 +129,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
   )
 
   it.effect.each(["platform", "keyless"] as const)(
-    "can read a request only with that request's read handle: %s",
+    "an agent can read a request only with that request's read handle: %s",
     (caller) =>
       Effect.gen(function* () {
         const { base_urls, keys } = yield* AgentHosts
@@ -160,7 +160,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       })
   )
 
-  it.effect("cannot start a request without a key if it sends false consent, a receipt or a non-UUID request key", () =>
+  it.effect("an agent without a key cannot start with false consent, a receipt or a non-UUID request key", () =>
     Effect.gen(function* () {
       const { base_urls } = yield* AgentHosts
       const client = yield* connect("1.32.2", base_urls, null)

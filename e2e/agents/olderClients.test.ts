@@ -46,8 +46,8 @@ const cases = (["1.32.2", "2.4.0"] as const).flatMap((program) =>
   (["2025-03-26", "2024-11-05"] as const).map((revision) => ({ program, revision }))
 )
 
-layer(agentHosts(), { excludeTestServices: true })("an official client of an older revision", (it) => {
-  it.effect.each(cases)("negotiates $revision and can call tools: client $program", ({ program, revision }) =>
+layer(agentHosts(), { excludeTestServices: true })("official clients of older revisions", (it) => {
+  it.effect.each(cases)("a client negotiates $revision and can call tools: $program", ({ program, revision }) =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const sent: Sent = []
@@ -80,7 +80,7 @@ layer(agentHosts(), { excludeTestServices: true })("an official client of an old
     })
   )
 
-  it.effect("can send a batch of calls", () =>
+  it.effect("a client of an older revision can send a batch of calls", () =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const call = (id: number, line: string) => ({

@@ -48,8 +48,8 @@ const changed = (result: ToolResult, change: (content: ReturnType<typeof content
 /** The findings of axe on a page, each with its element. */
 const findings = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))"
 
-layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card", (it) => {
-  it.effect("shows quotes as they arrive, even if the model reads only changes", () =>
+layer(program, { excludeTestServices: true, timeout: 60_000 })("a program that shows UI pages", (it) => {
+  it.effect("the quote card shows quotes as they arrive, even if the model reads only changes", () =>
     Effect.gen(function* () {
       const { advance, call, open, start } = yield* CardProgram
       const id = yield* start("renters", "quotes_ready")
@@ -79,7 +79,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card",
     })
   )
 
-  it.effect("shows prices, coverages, fees, assumptions, disclosures and price validity", () =>
+  it.effect("the quote card shows prices, coverages, fees, assumptions, disclosures and price validity", () =>
     Effect.gen(function* () {
       const { strays } = yield* CardProgram
       const result = yield* shown("renters", "quotes_ready")
@@ -106,7 +106,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card",
     })
   )
 
-  it.effect("shows shared coverage once, and the differences in each quote", () =>
+  it.effect("the quote card shows shared coverage once, and the differences in each quote", () =>
     Effect.gen(function* () {
       const { send } = yield* CardProgram
       const result = yield* shown("renters", "quotes_ready")
@@ -125,7 +125,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card",
     })
   )
 
-  it.effect("explains why there are no quotes, or why a carrier made no offer", () =>
+  it.effect("the quote card explains why there are no quotes, or why a carrier made no offer", () =>
     Effect.gen(function* () {
       const { open, call } = yield* CardProgram
       yield* shown("personal_auto", "zero_quotes")
@@ -141,7 +141,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card",
     })
   )
 
-  it.effect("shows a carrier's question, and labels unknown values and expired quotes", () =>
+  it.effect("the quote card shows a carrier's question, and labels unknown values and expired quotes", () =>
     Effect.gen(function* () {
       const { advance, call, card, open } = yield* CardProgram
       yield* shown("renters", "action_required", 8)
@@ -160,26 +160,28 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card",
     })
   )
 
-  it.effect("opens the carrier's page by keyboard, but only through the program that shows the card", () =>
-    Effect.gen(function* () {
-      const { card, open, opened, page, send, strays } = yield* CardProgram
-      const result = yield* shown("renters", "single_quote")
-      const [action] = contentOf(result).quotes[0].next_actions
-      const button = card.getByRole("button", { name: /^Continue at / })
-      yield* Effect.promise(async () => {
-        await button.focus()
-        await page.keyboard.press("Enter")
+  it.effect(
+    "the quote card opens the carrier's page by keyboard, but only through the program that shows the card",
+    () =>
+      Effect.gen(function* () {
+        const { card, open, opened, page, send, strays } = yield* CardProgram
+        const result = yield* shown("renters", "single_quote")
+        const [action] = contentOf(result).quotes[0].next_actions
+        const button = card.getByRole("button", { name: /^Continue at / })
+        yield* Effect.promise(async () => {
+          await button.focus()
+          await page.keyboard.press("Enter")
+        })
+        assert.deepStrictEqual(yield* opened, [action.url])
+        yield* open("get_quote_request", { opensLinks: false })
+        yield* send(result)
+        yield* Effect.promise(() => button.click())
+        yield* Effect.promise(() => card.getByText(`To continue, open ${action.url}`).waitFor())
+        assert.deepStrictEqual(strays, [])
       })
-      assert.deepStrictEqual(yield* opened, [action.url])
-      yield* open("get_quote_request", { opensLinks: false })
-      yield* send(result)
-      yield* Effect.promise(() => button.click())
-      yield* Effect.promise(() => card.getByText(`To continue, open ${action.url}`).waitFor())
-      assert.deepStrictEqual(strays, [])
-    })
   )
 
-  it.effect("renders hostile carrier text as plain text", () =>
+  it.effect("the quote card renders hostile carrier text as plain text", () =>
     Effect.gen(function* () {
       const { card, opened, page, send, strays } = yield* CardProgram
       const result = yield* shown("renters", "quotes_ready")
@@ -212,7 +214,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card",
     })
   )
 
-  it.effect("fits a narrow window, and follows the program's theme", () =>
+  it.effect("the quote card fits a narrow window, and follows the program's theme", () =>
     Effect.gen(function* () {
       const { card, change, page, send } = yield* CardProgram
       const result = yield* shown("personal_auto", "quotes_ready")
@@ -237,7 +239,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card",
     })
   )
 
-  it.effect("collapses everything except the price, and expands by keyboard", () =>
+  it.effect("the quote card collapses everything except the price, and expands by keyboard", () =>
     Effect.gen(function* () {
       const { card, page } = yield* CardProgram
       yield* shown("renters", "quotes_ready")
@@ -254,7 +256,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card",
     })
   )
 
-  it.effect("passes axe's accessibility checks, collapsed and expanded", () =>
+  it.effect("the quote card passes axe's accessibility checks, collapsed and expanded", () =>
     Effect.gen(function* () {
       const { page } = yield* CardProgram
       yield* shown("personal_auto", "quotes_ready")
@@ -267,7 +269,7 @@ layer(program, { excludeTestServices: true, timeout: 60_000 })("the quote card",
     })
   )
 
-  it.effect("shows a cancelled call as stopped", () =>
+  it.effect("the quote card shows a cancelled call as stopped", () =>
     Effect.gen(function* () {
       const { cancel, open } = yield* CardProgram
       yield* open("get_quote_request")

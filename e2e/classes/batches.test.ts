@@ -38,7 +38,7 @@ const poison = "a poisonous member"
 
 describe("a batch with one record that storage refuses", () => {
   testInWorld(
-    "loses only that record if it is a request log entry",
+    "loses only the refused record if the record is a request log entry",
     Effect.gen(function* () {
       const { call } = yield* World
       for (let nth = 0; nth < 20; nth++) {
@@ -54,7 +54,7 @@ describe("a batch with one record that storage refuses", () => {
     { around: refusing(() => poison, "api_request") }
   )
 
-  it.effect("skips only that record if it is a shared count", () =>
+  it.effect("loses only the refused record if the record is a shared count", () =>
     Effect.gen(function* () {
       const storage = Context.get(yield* Layer.build(MemoryStorage.layer), Storage.Storage)
       const here = yield* host(refusing(() => poison, "none")(storage))
@@ -68,7 +68,7 @@ describe("a batch with one record that storage refuses", () => {
 
   const delivery = { poison: "" }
   testWebhooks(
-    "delays only that record if it is an attempt's outcome, until storage accepts it",
+    "delays only the refused record if the record is an attempt's outcome",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -37,8 +37,8 @@ const transports = [
   ["fetch", "fetch"]
 ] as const
 
-describe("non-ASCII headers", () => {
-  it.live("do not affect a delivery whose receiver sends them, and the connection is reused", () =>
+describe("non-ASCII response headers", () => {
+  it.live("do not make a webhook delivery fail or close the connection", () =>
     Effect.gen(function* () {
       const sender = yield* make()
       for (const script of Object.values(accepted)) {
@@ -55,7 +55,7 @@ describe("non-ASCII headers", () => {
   )
 
   for (const [transport, settings] of transports) {
-    it.live(`do not affect a carrier's response over ${transport}`, () =>
+    it.live(`do not make a carrier's response unreadable over ${transport}`, () =>
       Effect.gen(function* () {
         for (const [what, script] of Object.entries(accepted)) {
           const endpoint = yield* Endpoint.start(script)

@@ -35,9 +35,9 @@ const pausedHost = Effect.fnUntraced(function* (sending: ReturnType<typeof endpo
   yield* there(Scope.provide(work, yield* Effect.scope))
 })
 
-describe("an attempt longer than its lease", () => {
+describe("a webhook attempt longer than its lease", () => {
   const slow = endpointsOf()
-  testWebhooks("is repeated by another host, and its own late outcome changes nothing", (endpoints) =>
+  testWebhooks("is repeated by another host, and the first host's late outcome changes nothing", (endpoints) =>
     Effect.gen(function* () {
       yield* pausedHost(slow, leaseMs + 10_000)
       const { id } = yield* create({}, live)
@@ -58,7 +58,7 @@ describe("an attempt longer than its lease", () => {
   )
 
   testWebhooks(
-    "is prevented: a hanging sender is aborted in time, and the delivery is retried on schedule",
+    "is prevented by aborting a hanging send before the lease expires",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -50,10 +50,10 @@ const flapping = () => {
 
 const carriers = [prompt("first").adapter, prompt("second").adapter]
 
-describe("an hour of database outages", () => {
+describe("a host during an hour of database outages", () => {
   const database = flapping()
   testWebhooks(
-    "loses no delivery: interrupted attempts are repeated, and no job is abandoned",
+    "loses no webhook delivery, and repeats interrupted attempts",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -79,10 +79,10 @@ describe("an hour of database outages", () => {
   )
 })
 
-describe("an hour of database outages with two hosts", () => {
+describe("two hosts during an hour of database outages", () => {
   const database = flapping()
   testWebhooks(
-    "loses no delivery, whichever host takes over a lease that expired in an outage",
+    "lose no webhook delivery, whichever host takes over an expired lease",
     (endpoints) =>
       Effect.gen(function* () {
         const there = yield* anotherHost({ webhooks: endpoints.layer, carriers })
@@ -106,7 +106,7 @@ describe("an hour of database outages with two hosts", () => {
 
 describe("an endpoint that never recovers", () => {
   testWebhooks(
-    "gets eight attempts on schedule; then delivery is turned off and no work remains",
+    "gets eight attempts per delivery on schedule, and nothing after delivery is turned off",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -147,11 +147,11 @@ const idOf = ({ request }: Sent) => request.headers["webhook-id"] ?? ""
 /** With as many carriers, a request has so many events that few requests are enough. */
 const many = Array.from({ length: 12 }, (_, nth) => prompt(`carrier ${nth}`).adapter)
 
-describe("an endpoint that recovers after 10,000 failed deliveries", () => {
+describe("an endpoint that recovers after 10,000 failed attempts", () => {
   const endpoint = { isUp: false, confirmed: [] as string[] }
   const eventTypes = ["queued", "updated", "completed"].map((type) => `quote_request.${type}`)
   testWebhooks(
-    "gets every waiting delivery once, spread over the lanes, and none too early",
+    "gets every waiting delivery once, without a burst and never ahead of schedule",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({ event_types: [...eventTypes, "quote.created"] }, live)

@@ -72,8 +72,8 @@ describe("a subscription that is edited on host A while host B delivers", () => 
   )
 })
 
-describe("two secret rotations with an expiry in between", () => {
-  testWebhooks("keep the second secret valid for one more day, and drop the first", (endpoints) =>
+describe("a second secret rotation after the first secret has expired", () => {
+  testWebhooks("keeps the second secret valid for one more day, and does not use the first secret", (endpoints) =>
     Effect.gen(function* () {
       const first = yield* create({}, live)
       const second = yield* rotate(first.id, live)
@@ -101,12 +101,12 @@ describe("two secret rotations with an expiry in between", () => {
   )
 })
 
-describe("an attempt during which delivery is turned off and on again", () => {
+describe("a webhook attempt during which delivery is turned off and on again", () => {
   const slowMs = 12_000
   const endpoint = { isUp: false, slow: "none" }
   const isSlow = (body: string) => body.includes(endpoint.slow)
   testWebhooks(
-    "leaves the delivery cancelled when it completes; a replay delivers the event once",
+    "leaves the delivery cancelled, and allows a replay of the event",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -101,7 +101,7 @@ const storages = [
   ["PostgreSQL", Layer.unwrap(Effect.map(scopedDatabase, ({ options }) => PgStorage.layer(options)))]
 ] as const
 
-describe("two workspaces with equal IDs", () => {
+describe("two workspaces whose resources have equal IDs", () => {
   for (const [name, storage] of storages) {
     it.live(`have separate quotes, events and deliveries in ${name}, and can be reset separately`, () =>
       Effect.scoped(Effect.provide(story, storage))

@@ -3,9 +3,9 @@ import { operations } from "@quotewire/core"
 import { Effect } from "effect"
 import { explain, run } from "./Run.ts"
 
-describe("any request", () => {
+describe("a randomly generated request", () => {
   it.live(
-    "gets the response that the OpenAPI document describes, however invalid it is",
+    "gets a response that the OpenAPI document describes, even if the request is invalid",
     () =>
       Effect.gen(function* () {
         const found = yield* run({ seed: 20_261_120, requests: 2_500 })

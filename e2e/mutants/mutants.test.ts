@@ -16,7 +16,7 @@ describe("the mutants", () => {
     )
   })
 
-  it("name existing tests that detect them", () => {
+  it("refer to existing tests", () => {
     // The storage tests are named after the rules that every storage backend keeps.
     const rules = sources("packages/core/src/testing/storage", ".ts").map(({ text }) => text)
     const lost = mutants.flatMap(({ found_by, name }) =>

@@ -174,7 +174,7 @@ const ofOthers: { readonly [promise: string]: Falsified } = {
   ]
 }
 
-describe("the story checks", () => {
+describe("the simulation's checks", () => {
   it("find no fault in a correct story", () => {
     assert.deepStrictEqual([...played.findings, ...findingsOf({})], [])
   })

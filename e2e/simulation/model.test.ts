@@ -6,7 +6,7 @@ import * as ModelStorage from "./ModelStorage.ts"
 
 const empty = Layer.suspend(() => ModelStorage.copyable().layer)
 
-describe("the storage model used in stories", () => {
+describe("the simulation's storage model", () => {
   for (const { name, run } of StorageContract.cases) {
     it.effect(name, () => run.pipe(Effect.provide(empty)))
   }

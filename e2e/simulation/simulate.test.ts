@@ -17,7 +17,7 @@ describe("a simulated service with failing hosts, storage, carriers and receiver
     })
   }
 
-  it("plays the same story every time for the same seed", () => {
+  it("produces the same trace each time for the same seed", () => {
     for (const seed of [3, 8, 21]) {
       const traces = [1, 2].map(() => play(Writer.write(seed, { requests }), ground(seed)).trace)
       assert.strictEqual(traces[0], traces[1])

@@ -11,17 +11,17 @@ import * as Writer from "./Writer.ts"
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-describe("a story that once revealed a fault", () => {
+describe("a simulated story that once revealed a fault", () => {
   const ground = Grounds.inMemory()
   for (const [found, story] of Object.entries(knownStories)) {
-    it(`now keeps every guarantee: ${found}`, () => {
+    it(`keeps every guarantee: ${found}`, () => {
       for (const seed of [1, 2, 3, 4]) assert.deepStrictEqual(play({ ...story, seed }, ground(seed)).findings, [])
     })
   }
 })
 
-describe("a failing story", () => {
-  it("is reduced to the steps that cause its fault", () => {
+describe("a failing simulated story", () => {
+  it("is reduced to the steps that cause the failure", () => {
     const story = Writer.write(3, { requests: 12 })
     const isNeeded = (action: Action) => action.do === "start" && (action.request === 2 || action.request === 9)
     const smaller = shrink(story, ({ actions }) => actions.filter(isNeeded).length === 2)
@@ -30,8 +30,8 @@ describe("a failing story", () => {
   })
 })
 
-describe("a seed", () => {
-  it("produces the same story in every process, down to the last stored byte", () => {
+describe("a simulation seed", () => {
+  it("produces the same stored bytes in every process", () => {
     const seeds = [3, 8, 21]
     const sources = pathOf("../mutants/sources.ts")
     const args = ["--import", sources, pathOf("./digest.ts"), ...seeds.map(String)]

@@ -24,13 +24,13 @@ describe("a linear trend", () => {
     assert.isAbove(trendOf(points(() => 7, 1).slice(0, 25)).error, some.error)
   })
 
-  it("is unknown with fewer than three points", () => {
+  it("has an infinite error with fewer than three points", () => {
     assert.strictEqual(trendOf(points((hours) => hours).slice(0, 2)).error, Number.POSITIVE_INFINITY)
   })
 })
 
-describe("a measured figure", () => {
-  it("is steady if it grows by less than its bound, and otherwise growing", () => {
+describe("a figure that a soak run measures", () => {
+  it("is judged steady if it grows by less than its bound, and growing if it grows by more", () => {
     // Grows by 4.9 in the judged half hour.
     const growing = points((hours) => 10 * hours)
     assert.strictEqual(verdict(growing, 5), "steady")
@@ -61,7 +61,7 @@ describe("a measured figure", () => {
     )
   })
 
-  it("is undecided if its noise exceeds its bound", () => {
+  it("is judged undecided if its noise exceeds its bound", () => {
     assert.strictEqual(
       verdict(
         points(() => 100, 10),
@@ -79,12 +79,12 @@ describe("a measured figure", () => {
   })
 })
 
-describe("a burst of load", () => {
+describe("a burst of load in a soak run", () => {
   const before = { descriptors: 60, heap: 40e6, rss: 160e6 }
   const judged = (after: Partial<typeof before>, peak_rss = before.rss) =>
     judgeCrowd({ name: "slow readers", before, after: { ...before, ...after }, peak_rss })
 
-  it("fails the check if memory or descriptors exceed their bounds after the burst", () => {
+  it("fails the run if memory or descriptors exceed their bounds after the burst", () => {
     assert.deepStrictEqual(judged({ heap: before.heap + crowdBounds.heap }), [])
     assert.deepStrictEqual(judged({ descriptors: 71 }), [
       "slow readers: the number of descriptors grew by 11, more than 10"

@@ -6,7 +6,7 @@ import * as Ground from "./Ground.ts"
 
 const requests = 3
 
-describe("a simulated service on the SQL that ships", () => {
+describe("a simulated service on PGlite", () => {
   let started: Ground.Started | null = null
   const nextGround = () => started?.ground() ?? assert.fail("PGlite has not started")
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe("a simulated service on the SQL that ships", () => {
     assert.deepStrictEqual(play(Writer.write(4, { requests: 4 }), nextGround()).findings, [])
   })
 
-  it("plays the same story every time for the same seed", () => {
+  it("produces the same trace each time for the same seed", () => {
     const [first, again] = [1, 2].map(() => play(Writer.write(5, { requests }), nextGround()).trace)
     assert.strictEqual(first, again)
   })
