@@ -252,6 +252,26 @@ describe("a partly created schema", () => {
   )
 })
 
+describe("a user without permissions", () => {
+  it.effect("cannot migrate, and the error says what the user may not do", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      const url = new URL(database.url)
+      const user = url.pathname.slice(1)
+      url.username = user
+      url.password = "guest"
+      yield* Effect.addFinalizer(() => sql(database, `drop owned by ${user}`, `drop role ${user}`))
+      yield* sql(database, "create schema quotewire", `create role ${user} login password 'guest'`)
+      const error = yield* refusal(PgStorage.migrate({ ...database.options, url: Redacted.make(url.href) }))
+      assert.strictEqual(error.reason, "permission")
+      assert.match(
+        error.message,
+        /^The user \w+ lacks a permission in the database \w+ \(permission denied for \w+ \w+\): grant it, or migrate as the database's owner\.$/
+      )
+    })
+  )
+})
+
 describe("a host", () => {
   it.effect("does not start on an older schema, and explains what to do", () =>
     Effect.gen(function* () {

@@ -50,9 +50,9 @@ const withoutOrigin = (url: string): string => {
 /** The target of a request that is not below the base path. No route matches it. */
 export const elsewhere: Target = { path: "", query: "", mount_path: "" }
 
-/** The rule for a base path. It completes an error message that begins with the setting's name. */
+/** The error for a wrong base path. */
 const basePathRule =
-  "must be a path that begins with /, without a query, fragment or empty segments, and with percent signs written as %25"
+  "Must be a path that begins with /, without a query, fragment or empty segments, and with percent signs written as %25."
 
 /**
  * Parses a base path such as `/api/insurance/`. The result is percent-encoded and has no trailing slash. For the root

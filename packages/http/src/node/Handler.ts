@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { ApiError } from "@quotewire/core"
-import { Effect, Exit, Schedule, type Scope } from "effect"
+import { Effect, Exit, Result, Schedule, type Scope } from "effect"
 import type * as Answer from "../host/Answer.ts"
 import * as Answering from "../host/Answering.ts"
 import * as Body from "../host/Body.ts"
@@ -63,7 +63,11 @@ export const make = Effect.fnUntraced(function* <R>(
   settings: Settings
 ): Effect.fn.Return<Handler, never, Answering.Services<R> | Scope.Scope> {
   const answering = yield* Answering.make(routes, settings)
-  const locate = Paths.locate(yield* Effect.orDie(Effect.fromResult(Paths.readBasePath(settings.base_path ?? "/"))))
+  const basePath = Result.mapError(
+    Paths.readBasePath(settings.base_path ?? "/"),
+    (message) => new Error(`base_path: ${message}`)
+  )
+  const locate = Paths.locate(yield* Effect.orDie(Effect.fromResult(basePath)))
   const { backpressure, handler } = makeUnsafe(answering, locate, settings)
   const sweep = Effect.sync(() => backpressure.sweep())
   yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced(backpressure.sweep_interval_ms)))

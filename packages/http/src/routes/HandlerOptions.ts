@@ -183,7 +183,7 @@ const types: ReadonlyArray<readonly [name: string, is: (value: unknown) => boole
 ]
 
 const basePathOf = ({ base_path = "/" }: HandlerOptions): Checks<string> =>
-  Result.mapError(Paths.readBasePath(base_path), (rule) => [{ path: "base_path", message: `M${rule.slice(1)}.` }])
+  Result.mapError(Paths.readBasePath(base_path), (message) => [{ path: "base_path", message }])
 
 const oauthOf = ({ mcp, oauth, operators = false }: HandlerOptions): Checks<OAuthOptions.OAuthSettings | null> => {
   if (oauth === undefined) return Result.succeed(null)

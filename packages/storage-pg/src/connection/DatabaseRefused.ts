@@ -134,14 +134,23 @@ export const refusalOf = ({ schema = defaultSchema, url }: Address, error: SqlEr
     return refuse("credentials", `PostgreSQL at ${place} refuses the user ${user} or the password.`)
   }
   if (state === "3D000") return refuse("database", `PostgreSQL at ${place} has no database ${database}.`)
-  if (state === "42501") return refuse("permission", `The user ${user} lacks a permission in the database ${database}.`)
+  if (state === "42501") {
+    const todo = "grant it, or migrate as the database's owner"
+    return refuse(
+      "permission",
+      `The user ${user} lacks a permission in the database ${database} (${findingOf(error, state)}): ${todo}.`
+    )
+  }
   if (state?.startsWith("42")) {
     const problem = `differs from what the migrations create (${findingOf(error, state)})`
     const todo = "nothing was changed; remove the conflicting object, or restore the missing object, and migrate again"
     return refuse("half_made_schema", `The schema ${schema} in the database ${database} ${problem}: ${todo}.`)
   }
   if (state !== undefined && !state.startsWith("08")) {
-    return refuse("server", `PostgreSQL at ${place} is unusable right now${causeOf(error)}.`)
+    return refuse(
+      "server",
+      `PostgreSQL at ${place} is unusable right now${causeOf(error)}: try again later, and read the server's log if this continues.`
+    )
   }
   return refuse("unreachable", `PostgreSQL cannot be reached at ${place}${causeOf(error)}.`)
 }

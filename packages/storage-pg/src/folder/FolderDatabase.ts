@@ -139,4 +139,6 @@ const noRoom = (folder: string) =>
   `The disk of ${folder} is full: calls that store something fail until there is room. Nothing that was stored is lost.`
 
 const unusable = (folder: string, error: SqlError): DatabaseRefused =>
-  folderRefused(`The database in ${folder} is unusable right now (${stateOf(error) ?? "no response"}).`)
+  folderRefused(
+    `The database in ${folder} is unusable right now (${stateOf(error) ?? "no response"}): restart the program, and restore a backup if this continues.`
+  )
