@@ -48,7 +48,7 @@ export interface Settings {
 /** How many messages are sent concurrently. */
 const sendsAtOnce = 32
 // Pads Postel's payloads to the length of Quotewire's.
-const padding = "x".repeat(330)
+const padding = "x".repeat(393)
 
 /**
  * Starts Postel with an endpoint for each event type. Postel does not report finished deliveries, so callers must count
