@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { effectful } from "./support/effectful.ts"
 import { finding, holds, without } from "./support/findings.ts"
-import { manifest, packages, read, sources } from "./support/sources.ts"
+import { manifest, packages, read, type Source, sources } from "./support/sources.ts"
+import { declarationsOf, statementsOf, valuesIn } from "./support/values.ts"
 
 /*
  * Which modules may import which, checked against the sources. ARCHITECTURE.md gives the reasons.
@@ -141,15 +142,16 @@ describe("the core", () => {
   })
 })
 
-describe("core modules", () => {
-  /** Services by the names of their classes, with the modules that define them. */
-  const services = new Map(
-    core.flatMap(({ path, code }) =>
-      Array.from(code.matchAll(/class (\w+) extends Context\.Service/g), ([, name = ""]) => [name, path] as const)
-    )
+/** Services by the names of their classes, with the modules that define them. */
+const services = new Map(
+  core.flatMap(({ path, code }) =>
+    Array.from(code.matchAll(/class (\w+) extends Context\.Service/g), ([, name = ""]) => [name, path] as const)
   )
-  const serviceFiles = new Set(services.values())
+)
+const serviceFiles = new Set(services.values())
+const servicesIn = (file: string) => [...services].filter(([, path]) => path === file).map(([name]) => name)
 
+describe("core modules", () => {
   const runtime =
     /^(?:\*|Effect|Layer|Context|Clock|Random|Scope|Exit|Cause|Ref|Queue|Deferred|Stream|ManagedRuntime|Fiber\w*)$/
 
@@ -166,28 +168,37 @@ describe("core modules", () => {
     )
   ].map((name) => `packages/core/src/${name}.ts`)
 
+  const nameOf = (path: string) => inCore(path).replace(/\.ts$/, "")
+  const runs = (name: string) => runtime.test(name) || services.has(name)
+
   /** A module that makes a part of a service. */
-  const isPart = (code: string) => /^export const make = Effect\./m.test(code)
+  const isPart = ({ code }: Source) => /^export const make = Effect\./m.test(code)
+
+  /** What a part exports besides its `make` functions, and the effects and services that this uses. */
+  const besidesMake = (source: Source) =>
+    declarationsOf(source)
+      .filter(({ isExported, name }) => isExported && !name.startsWith("make"))
+      .map(({ name, values }) => ({ name: `${nameOf(source.path)}.${name}`, used: [...values].filter(runs) }))
 
   it("run no effects and use no services, except for the modules in test/support/effectful.ts", () => {
     const others = core.filter(({ path }) => !serviceFiles.has(path) && !wiring.includes(path))
-    const checked = others
-      .filter(({ code, path }) => path.endsWith("Rules.ts") || !isPart(code))
-      .map(({ path, imports }) => ({
-        name: inCore(path).replace(/\.ts$/, ""),
-        used: imports.flatMap(({ target, values, types }) =>
-          target === null
-            ? [...values, ...types].filter((imported) => runtime.test(imported))
-            : values.filter((imported) => services.has(imported) || (imported === "*" && serviceFiles.has(target)))
-        )
-      }))
+    const checkedAsWhole = (source: Source) => !isPart(source) || source.path.endsWith("Rules.ts")
+    const whole = others.filter(checkedAsWhole).map(({ path, imports }) => ({
+      name: nameOf(path),
+      used: imports.flatMap(({ target, values, types }) =>
+        target === null
+          ? [...values, ...types].filter((imported) => runtime.test(imported))
+          : values.filter((imported) => services.has(imported) || (imported === "*" && serviceFiles.has(target)))
+      )
+    }))
+    const checked = [...whole, ...others.filter((source) => !checkedAsWhole(source)).flatMap(besidesMake)]
     const listed = Object.values(effectful).flatMap((names) => names.flatMap((line) => line.split(" ")))
     holds(
       checked.map(({ name, used }) =>
         finding(
           name,
           used.length === 0 || listed.includes(name),
-          `must not import ${used.join(", ")}, unless test/support/effectful.ts lists it`
+          `must not use ${used.join(", ")}, unless test/support/effectful.ts lists it`
         )
       )
     )
@@ -199,16 +210,18 @@ describe("core modules", () => {
     )
   })
 
-  it("refer to services only in `make`, unless they define a service", () => {
+  it("refer to services only in `make` functions, unless they define a service", () => {
+    const others = core.filter(({ path }) => !serviceFiles.has(path) && !wiring.includes(path))
+    const uses = others.flatMap((source) =>
+      isPart(source)
+        ? besidesMake(source)
+        : [{ name: nameOf(source.path), used: source.imports.flatMap(({ values }) => values) }]
+    )
     holds(
-      core
-        .filter(({ code, path }) => !serviceFiles.has(path) && !wiring.includes(path) && !isPart(code))
-        .flatMap(({ path, imports }) =>
-          imports.map(({ specifier, values }) => {
-            const used = values.filter((imported) => services.has(imported))
-            return finding(path, used.length === 0, `must take ${used.join(", ")} of ${specifier} as an argument`)
-          })
-        )
+      uses.map(({ name, used }) => {
+        const found = used.filter((imported) => services.has(imported))
+        return finding(name, found.length === 0, `must take ${found.join(", ")} as an argument`)
+      })
     )
   })
 
@@ -235,7 +248,6 @@ describe("core modules", () => {
       // Only seals use the platform's text encryption.
       "access/sealing/Seal -> access/sealing/TextCrypto"
     ]
-    const nameOf = (path: string) => inCore(path).replace(/\.ts$/, "")
     const found = core
       .filter(({ path }) => serviceFiles.has(path))
       .flatMap(({ path, imports }) =>
@@ -258,96 +270,84 @@ describe("core modules", () => {
 })
 
 describe("host packages", () => {
-  /** What a host needs to pass on calls. */
-  const calling = [
-    "ApiError",
-    "FinishedCall",
-    "Pipeline",
-    "Caller",
-    "Event",
-    "Ids",
-    "Json",
-    "Operation",
-    "operations",
-    "OperationServices",
-    "OperatorCalls",
-    "OperatorOperation",
-    "operatorOperations"
-  ]
-  const speaking = [...calling, "CalendarDay", "HostSchema", "Line", "Lines", "Resource", "Revision", "Timestamp"]
-  /** What a program also needs to assemble a process. */
-  const wiring = [
-    "Access",
-    "Allowance",
-    "ApiKey",
-    "Carrier",
-    "CarrierStatus",
-    "CarrierStatusPage",
-    "Circuits",
-    "Connections",
-    "ConnectionSummary",
-    "ConnectionTestResult",
-    "EmbeddedConnection",
-    "EmbeddedKey",
-    "EmbeddedOrganization",
-    "ConsumerStatus",
-    "Consumers",
-    "ErasedRequest",
-    "ErasureReport",
-    "ErasureTarget",
-    "Erasures",
-    "Feedback",
-    "OperatorToken",
-    "OperatorTokens",
-    "ParkedEvent",
-    "PublicUrl",
-    "Quotewire",
-    "RatePlan",
-    "RequestLog",
-    "Retention",
-    "Seal",
-    "Storage",
-    "Timeline",
-    "Timelines"
-  ]
-  // The Node host implements the ports for cryptography, webhooks and requests to carriers.
-  const sending = [
-    "CarrierConnections",
-    "CarrierTransport",
-    "HttpAddress",
-    "TextCrypto",
-    "WebhookAddress",
-    "WebhookSender"
-  ]
-  const settings = ["Config", "readConfig", "HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
-  // The OpenAPI document describes what is sent, and two routes use what the core provides for them.
-  const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
-  // The token cache, and the check of the token options.
-  const verifying = ["BoundedMap", "Input", "OperatorToken", "OperatorTokens"]
-  const mounting = ["Allowance", "Embedded", "Limits", "PublicUrl", "Storage", "whenClosing"]
-  const trying = ["CarrierTransport", "WebhookSender", "ratePlanCarrier", "standardLines"]
-  // How a function refuses invalid arguments from a JavaScript program.
-  const refusing = ["Argument", "InvalidArgument"]
-  // Finds the wrong field of a response.
-  const checking = ["Input"]
-  // Which key seals what, and how the settings name a missing key.
-  const sealing = ["SealKeysInUse", "SealedRows"]
-  const allowed = {
-    http: [...speaking, ...sending, ...telling, ...verifying, ...mounting, ...refusing],
-    mcp: [...speaking, ...refusing, "Quotewire", "Storage", "disclosureText", "quoteDisclosure"],
-    cli: [...speaking, ...wiring, ...settings, ...trying, ...checking, ...sealing, "Fault", "Monotonic"]
-  }
-  const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
+  /** What the core exports, by the title of the group: the comment above a group begins with it. */
+  const groups = new Map(
+    read("packages/core/src/index.ts")
+      .text.split(/^\/\* (?=[A-Z])/m)
+      .slice(1)
+      .map((group) => {
+        const exported = Array.from(
+          group.matchAll(/^export (?:type )?(?:\* as (\w+)|\{([^}]*)\}) from "\.\/([^"]+)"/gm),
+          ([, namespace, names = "", path]) => {
+            const services = servicesIn(`packages/core/src/${path}`)
+            return namespace === undefined
+              ? { names: names.split(",").map((name) => name.trim().replace("type ", "")), services }
+              : { names: [namespace], services: services.map((name) => `${namespace}.${name}`) }
+          }
+        )
+        return [/^[^:,.]+/.exec(group)?.[0] ?? "", exported] as const
+      })
+  )
+  const namesIn = (...titles: ReadonlyArray<string>) =>
+    titles.flatMap((title) => (groups.get(title) ?? []).flatMap(({ names }) => names))
+  const exportedServices = [...groups.values()].flat().flatMap((one) => one.services)
 
-  it("import only listed names from the core", () => {
+  const forHosts = [
+    ...namesIn("Calling operations", "Insurance lines", "For hosts"),
+    ...["Caller", "Quotewire", "Revision", "operations"]
+  ]
+  /** The services that a host may use: ports that it implements, and the service that makes request IDs. */
+  const ports = { http: ["Ids.Ids", "TextCrypto.TextCrypto", "WebhookSender.WebhookSender"], mcp: ["Ids.Ids"] }
+  const mayImport = {
+    http: [
+      ...[...forHosts, "Allowance", "BoundedMap", "Event", "operatorOperations"],
+      ...["CarrierConnections", "CarrierTransport", "TextCrypto", "WebhookSender"]
+    ],
+    mcp: forHosts,
+    // A program: it makes the service from the parts, and its commands for operators use services.
+    cli: [
+      ...namesIn(...[...groups.keys()].filter((title) => title !== "For storage backends")),
+      ...["Fault", "Monotonic", "SealKeysInUse"]
+    ]
+  }
+  const hosts = Object.keys(mayImport).flatMap(srcOf)
+
+  it("import values from the core only if its index exports them for hosts, or this test lists them", () => {
+    assert.isAbove(groups.size, 10)
     holds(
-      hosts.flatMap(({ source: { path, imports }, names }) =>
-        imports
-          .filter(({ specifier }) => specifier === "@quotewire/core")
-          .flatMap(({ values, types }) =>
-            [...values, ...types].map((name) => finding(path, names.includes(name), `must not import ${name}`))
-          )
+      Object.entries(mayImport).flatMap(([name, names]) =>
+        srcOf(name).flatMap(({ path, imports }) =>
+          imports
+            .filter(({ specifier }) => specifier === "@quotewire/core")
+            .map(({ values }) => {
+              const others = values.filter((imported) => !names.includes(imported))
+              return finding(path, others.length === 0, `must not import ${others.join(", ")}, except as types`)
+            })
+        )
       )
+    )
+  })
+
+  it("use no service except the ports that they implement", () => {
+    assert.isAbove(exportedServices.length, 20)
+    holds(
+      Object.entries(ports).flatMap(([name, allowed]) =>
+        srcOf(name).map((source) => {
+          const others = exportedServices.filter((service) => !allowed.includes(service))
+          const used = valuesIn(statementsOf(source)).filter((value) => others.includes(value))
+          return finding(source.path, used.length === 0, `must not use ${used.join(", ")}`)
+        })
+      )
+    )
+  })
+
+  it("cannot call the storage", () => {
+    holds(
+      hosts.map((source) => {
+        const isTaken = valuesIn(statementsOf(source)).includes("Storage.Storage")
+        const isNamed = /\bStorage\["Service"\]|\btypeof Storage\.Storage\b/.test(source.code)
+        return finding(source.path, !isTaken && !isNamed, "must not get at the storage's methods")
+      })
     )
   })
 
@@ -364,22 +364,12 @@ describe("host packages", () => {
   })
 
   it("use the core as a whole, never a single service's layer", () => {
-    const serviceLayer =
-      /\b(?:Access|Allowance|Asking|Feedback|Ids|Quotes|RequestLog|Retention|Runner|Seal)\.\w+\.layer\b/g
+    const layers = new Set(exportedServices.map((service) => `${service}.layer`))
     holds(
-      without(
-        hosts.map(({ source }) => source),
-        serviceLayer
-      )
-    )
-  })
-
-  it("never access storage directly", () => {
-    holds(
-      without(
-        hosts.map(({ source }) => source),
-        /\bstorage\.(?:commit|get|page|feed|claim|release|erase|workspaces)\b/g
-      )
+      hosts.map((source) => {
+        const used = valuesIn(statementsOf(source)).filter((value) => layers.has(value))
+        return finding(source.path, used.length === 0, `must not use ${used.join(", ")}`)
+      })
     )
   })
 })

@@ -1,4 +1,7 @@
-/** The modules that run effects although they are neither services nor parts of one, by what they do. */
+/**
+ * The modules that run effects although they are neither services nor parts of one, by what they do. In a part, every
+ * export except its `make` functions must be listed, such as `runner/WorkLoop.noteFailure`.
+ */
 export const effectful: Readonly<Record<string, ReadonlyArray<string>>> = {
   "derive or check tokens and digests with the platform's cryptography": [
     "access/Cursor access/PartnerLink access/ReadHandle access/Token calls/Fingerprint",
@@ -18,14 +21,16 @@ export const effectful: Readonly<Record<string, ReadonlyArray<string>>> = {
     "sandbox/fictional"
   ],
   "log what they refuse or drop": [
-    "calls/FinishedCall calls/Refusal carriers/AnswerRules quoting/asking/ReplyRules",
+    "calls/FinishedCall calls/Refusal carriers/AnswerRules quoting/asking/ReplyRules runner/WorkLoop.noteFailure",
     "webhooks/subscriptions/SubscriptionRefusals"
   ],
   "read or write records through the storage that a service passes": [
     "access/ApiKey calls/acceptOnce calls/decideAtMoment consuming/ConsumerStore consuming/claiming",
     "consuming/consumerStatus consuming/eachWorkspacePage consuming/parkedEvents consuming/parking",
     "consuming/startPositions quoting/readAuthority quoting/RevisionPreview sandbox/NextDue",
-    "storage/CellReadiness webhooks/deliveries/Publishing webhooks/records/SubscriptionStore",
+    "runner/WorkLoop.wokenByJobs storage/CellReadiness webhooks/deliveries/DeliveryLog.find",
+    "webhooks/deliveries/Publishing webhooks/records/SubscriptionStore",
+    "webhooks/subscriptions/SubscriptionCreation.withSecret",
     "webhooks/subscriptions/Cancelling webhooks/subscriptions/Recipients webhooks/subscriptions/Restarting",
     "webhooks/subscriptions/SubscriptionChecks webhooks/subscriptions/TwoStepCalls"
   ],

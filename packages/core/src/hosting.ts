@@ -4,6 +4,7 @@ import type { Environment } from "./access/Caller.ts"
 import type { Allowance } from "./access/limits/Allowance.ts"
 import { areEqual, Seal } from "./access/sealing/Seal.ts"
 import type { SealedRows } from "./access/sealing/SealedRows.ts"
+import * as SealKeysInUse from "./access/sealing/SealKeysInUse.ts"
 import type { Workspaces } from "./access/Workspaces.ts"
 import type { IdempotentCalls } from "./calls/IdempotentCalls.ts"
 import { type Mailbox, Mailboxes } from "./calls/Mailboxes.ts"
@@ -162,6 +163,12 @@ export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect
   yield* Effect.flatMap(Storage, (storage) => storage.ready)
   return true
 }).pipe(Effect.catchTag("StorageUnavailable", () => Effect.succeed("Storage is unreachable.")))
+
+/** Whether a process has ever started on the storage. If so, the storage can be used only with that process's keys. */
+export const isSealed: Effect.Effect<boolean, StorageUnavailable, Storage> = Effect.map(
+  Effect.flatMap(Storage, SealKeysInUse.read),
+  (keys) => keys !== null
+)
 
 const missingKey =
   "Some data is sealed with a key that this host does not have: restart this host with every seal key in use."

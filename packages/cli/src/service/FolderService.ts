@@ -1,6 +1,6 @@
-import { Access, type Config, Quotewire, Seal, SealKeysInUse, Storage } from "@quotewire/core"
+import { Access, type Config, Quotewire, Seal, type Storage } from "@quotewire/core"
 import { postgres } from "@quotewire/storage-pg"
-import { Context, Effect, Layer, Option } from "effect"
+import { type Context, Effect, Layer, Option } from "effect"
 import { CommandFailed } from "../settings/CommandErrors.ts"
 import * as DevSandbox from "./DevSandbox.ts"
 import * as SandboxFile from "./SandboxFile.ts"
@@ -26,11 +26,11 @@ const storageIn = (folder: string) =>
 /**
  * Reads the folder's secrets. In a new folder, creates a seal key and saves it before anything is encrypted with it.
  */
-const contentOf = Effect.fnUntraced(function* (folder: string, storage: Storage.Storage["Service"]) {
+const contentOf = Effect.fnUntraced(function* (folder: string, storage: Context.Context<Storage.Storage>) {
   const sandboxFile = yield* SandboxFile.read(folder)
   if (Option.isSome(sandboxFile)) return sandboxFile.value
-  const inUse = yield* Effect.mapError(SealKeysInUse.read(storage), () => folderLost(folder))
-  if (inUse !== null) return yield* otherFile(folder)
+  const isSealed = Effect.mapError(Quotewire.isSealed, () => folderLost(folder))
+  if (yield* Effect.provideContext(isSealed, storage)) return yield* otherFile(folder)
   const content: SandboxFile.Content = { seal_key: Seal.generateSealKey() }
   yield* SandboxFile.write(folder, content)
   return content
@@ -61,7 +61,7 @@ export const open = Effect.fnUntraced(function* (
   base_url: Effect.Effect<string>
 ) {
   const storage = yield* storageIn(folder)
-  const content = yield* contentOf(folder, Context.get(storage, Storage.Storage))
+  const content = yield* contentOf(folder, storage)
   const sealKey = Seal.readKey(content.seal_key)
   if (sealKey === null) return yield* otherFile(folder)
   const service = Service.layer(settings, {

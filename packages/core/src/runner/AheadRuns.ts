@@ -45,7 +45,7 @@ type RunRecords = Map<string, Option.Option<StoredRecord>>
  */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
-  const { handleAhead: handle, release } = yield* WorkLoop.claiming
+  const { handleAhead: handle, release } = yield* WorkLoop.makeClaimer
 
   return (
     workspace: Workspace,

@@ -66,7 +66,7 @@ export class Runner extends Context.Service<
     Runner,
     Effect.gen(function* () {
       const storage = yield* Storage
-      const { claim, run, runSequentially } = yield* WorkLoop.claiming
+      const { claim, run, runSequentially } = yield* WorkLoop.makeClaimer
       const runAhead = yield* AheadRuns.make
       const catchUp = yield* makeCatchUp(runAhead)
       const forever = yield* WorkLoop.make(catchUp)

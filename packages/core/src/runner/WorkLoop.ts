@@ -41,7 +41,7 @@ const contendedPauseMs = 100
 const stopMs = 5 * secondMs
 
 /** Makes the functions that claim jobs, run one or several of them, and release the unfinished ones. */
-export const claiming = Effect.gen(function* () {
+export const makeClaimer = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
   const handlers = yield* Handlers
@@ -112,7 +112,7 @@ export type CatchUp = (job: ClaimedJob) => Effect.Effect<number, StorageUnavaila
  */
 export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
   const storage = yield* Storage
-  const work = yield* claiming
+  const work = yield* makeClaimer
 
   return Effect.gen(function* () {
     const signal = yield* wokenByJobs(storage, undefined)
@@ -164,7 +164,7 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
 
 /** Makes the set of jobs that run in this process, and the functions that claim and run them. */
 const makeRunning = (
-  { claim, run, runSequentially }: Effect.Success<typeof claiming>,
+  { claim, run, runSequentially }: Effect.Success<typeof makeClaimer>,
   {
     catchUp,
     makeRoom,

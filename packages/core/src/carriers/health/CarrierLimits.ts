@@ -69,7 +69,7 @@ const waitForRoom = (typicalMs: number): number => Math.min(2_000, Math.max(250,
 
 /** Makes the limits that all hosts on a storage backend share. */
 export const make = Effect.gen(function* () {
-  const { read, apply } = yield* sharedHealth
+  const { read, apply } = yield* makeSharedHealth
 
   const begin = (call: CallToCarrier, options: { readonly is_ask: boolean; readonly ignores_limits: boolean }) =>
     apply(subjectAt(placeOf(call)), { type: "begin", limits: call.candidate.line, ...options })
@@ -165,7 +165,7 @@ interface StepOf {
  * Reads and writes the stored health of carriers. The host that changes a circuit logs and counts the change, so this
  * happens once.
  */
-export const sharedHealth = Effect.gen(function* () {
+export const makeSharedHealth = Effect.gen(function* () {
   const storage = yield* Storage
   const gauge = circuitGauge()
 

@@ -89,7 +89,7 @@ const make = Effect.gen(function* () {
   const all = yield* CarrierAdapters
   const adapters = all.filter(({ simulation }) => simulation === undefined)
   const pageOf = yield* makePages(adapters)
-  const { apply, read } = yield* CarrierLimits.sharedHealth
+  const { apply, read } = yield* CarrierLimits.makeSharedHealth
 
   const statusAt = ({ adapter, place, subject }: FoundCircuit) =>
     Effect.gen(function* () {
