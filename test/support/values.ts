@@ -7,7 +7,9 @@ export type Node = Readonly<Record<PropertyKey, unknown>>
 
 /** The statements at the top of a file. */
 export const statementsOf = ({ path, text }: Source): ReadonlyArray<Node> =>
-  parseAst(text, { lang: path.endsWith(".tsx") ? "tsx" : "ts" }).body.filter(Predicate.isObject)
+  parseAst(text, { lang: path.endsWith(".tsx") ? "tsx" : "ts" }).body.flatMap((statement: unknown) =>
+    Predicate.isObject(statement) ? [statement] : []
+  )
 
 /**
  * The values that code refers to: names, such as `Effect`, and members, such as `Effect.map`. Types, and the
