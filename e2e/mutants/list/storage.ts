@@ -53,8 +53,8 @@ const ofMemory = inPackage("storage-memory")({
     },
     {
       name: "erased records stay readable by an older version",
-      from: "      erased += entry.older.length\n      entry.older = none",
-      to: "      erased += entry.older.length",
+      from: "      erased += this.olderThanNewest(id).length\n      this.older.delete(id)",
+      to: "      erased += this.olderThanNewest(id).length",
       found_by: test(
         memory,
         "erases older versions of a parent's records, and continues their version numbers afterwards"

@@ -136,9 +136,9 @@ class Store {
       const workspace = new Workspace(new Feed(feed.erased_through))
       copy.workspaces.set(id, workspace)
       for (const event of feed.events) workspace.feed.append(event)
-      for (const { entries } of tables.values()) {
-        for (const { newest, older } of entries.values())
-          for (const record of [...older, newest]) workspace.write(record)
+      for (const table of tables.values()) {
+        for (const newest of table.records.values())
+          for (const record of [...table.olderThanNewest(newest.id), newest]) workspace.write(record)
       }
     }
     return copy
@@ -169,11 +169,12 @@ class Store {
    */
   private wrongVersion({ workspace_id, writes }: Change.Change): Storage.VersionConflict | undefined {
     const workspace = this.workspace(workspace_id)
-    const written = new Set<string>()
+    // The kinds in which each ID has been written.
+    const written = new Map<string, ReadonlyArray<string>>()
     const conflict = writes.find(({ kind, id, version }) => {
-      const record = `${kind} ${id}`
-      if (written.has(record) || workspace.table(kind).version(id) !== version - 1) return true
-      written.add(record)
+      const kinds = written.get(id) ?? []
+      if (kinds.includes(kind) || workspace.table(kind).version(id) !== version - 1) return true
+      written.set(id, [...kinds, kind])
       return false
     })
     return conflict && new Storage.VersionConflict({ kind: conflict.kind, id: conflict.id })

@@ -12,7 +12,7 @@ export class Workspace {
   }
 
   get isEmpty(): boolean {
-    return this.feed.events.length === 0 && [...this.tables.values()].every(({ entries }) => entries.size === 0)
+    return this.feed.events.length === 0 && [...this.tables.values()].every(({ records }) => records.size === 0)
   }
 
   /** The records of a kind, for reading only; an empty table if no such record exists. */
@@ -49,26 +49,21 @@ export class Workspace {
   eraseForReset(): Storage.Erased["records"] {
     const gone = [...this.tables].filter(([kind]) => !kinds.byName(kind).survives_reset)
     for (const [kind] of gone) this.tables.delete(kind)
-    return counts(new Map(gone.map(([kind, { entries }]) => [kind, entries.size])))
+    return counts(new Map(gone.map(([kind, { records }]) => [kind, records.size])))
   }
 }
 
 const counts = (erased: ReadonlyMap<string, number>): Storage.Erased["records"] =>
   Object.fromEntries([...erased].filter(([, count]) => count > 0))
 
-/** A record and its versions. */
-interface Entry {
-  newest: Change.StoredRecord
-  /** The older versions, if the kind keeps them and they have not been erased. */
-  older: ReadonlyArray<Change.StoredRecord>
-}
-
 const none: ReadonlyArray<never> = []
 
 /** The records of one kind in one workspace. */
 class Table {
-  /** The records by their IDs. */
-  readonly entries = new Map<string, Entry>()
+  /** The newest version of each record, by ID. */
+  readonly records = new Map<string, Change.StoredRecord>()
+  /** The older versions of records, if the kind keeps them and they have not been erased. */
+  private readonly older = new Map<string, ReadonlyArray<Change.StoredRecord>>()
   /** All IDs, sorted. Null after an erasure, and until a list is first read, because most kinds are never listed. */
   private ids: Array<string> | null = null
   /** For each ID, the sorted IDs of the records that belong to it or are about it. */
@@ -76,28 +71,31 @@ class Table {
 
   /** The number of a record's newest version; 0 if the record does not exist. */
   version(id: string): number {
-    return this.entries.get(id)?.newest.version ?? 0
+    return this.records.get(id)?.version ?? 0
   }
 
   get(id: string, version?: number): Change.StoredRecord | undefined {
-    const entry = this.entries.get(id)
-    if (entry === undefined || version === undefined || version === entry.newest.version) return entry?.newest
-    return entry.older.find((candidate) => candidate.version === version)
+    const newest = this.records.get(id)
+    if (newest === undefined || version === undefined || version === newest.version) return newest
+    return this.olderThanNewest(id).find((candidate) => candidate.version === version)
+  }
+
+  /** A record's older versions, oldest first. */
+  olderThanNewest(id: string): ReadonlyArray<Change.StoredRecord> {
+    return this.older.get(id) ?? none
   }
 
   /** Stores a version. The caller must have checked that it follows the stored version. */
   write(record: Change.StoredRecord): void {
     const { id, kind } = record
-    const entry = this.entries.get(id)
-    if (entry === undefined) {
-      this.entries.set(id, { newest: record, older: none })
+    const newest = this.records.get(id)
+    this.records.set(id, record)
+    if (newest === undefined) {
       if (this.ids !== null) insert(this.ids, id, compareText)
       this.link(record)
       return
     }
-    const { newest, older } = entry
-    if (kinds.byName(kind).keeps_history) entry.older = [...older, newest]
-    entry.newest = record
+    if (kinds.byName(kind).keeps_history) this.older.set(id, [...this.olderThanNewest(id), newest])
     if (newest.parent === record.parent && areSame(newest.about, record.about)) return
     this.unlink(newest)
     this.link(record)
@@ -105,13 +103,15 @@ class Table {
 
   /** Replaces the body of a version if the body has not changed since it was read. */
   rewrite({ before, body, id, version }: Omit<Storage.Rewrite, "kind">): boolean {
-    const entry = this.entries.get(id)
     const record = this.get(id, version)
-    if (entry === undefined || record === undefined || record.body !== before) return false
+    if (record === undefined || record.body !== before) return false
     // `Change.record` copies field by field. Spreading would lose the fields that a record computes.
     const rewritten = { ...Change.record(record), body }
-    if (record === entry.newest) entry.newest = rewritten
-    else entry.older = entry.older.map((olderVersion) => (olderVersion === record ? rewritten : olderVersion))
+    if (record === this.records.get(id)) this.records.set(id, rewritten)
+    else {
+      const older = this.olderThanNewest(id).map((olderVersion) => (olderVersion === record ? rewritten : olderVersion))
+      this.older.set(id, older)
+    }
     return true
   }
 
@@ -139,7 +139,7 @@ class Table {
   /** Erases the oldest records that were created before a time, and returns their IDs. */
   eraseOlder(createdBefore: number, limit: number): ReadonlyArray<string> {
     const old: Array<Change.StoredRecord> = []
-    for (const { newest } of this.entries.values()) if (newest.created_at < createdBefore) old.push(newest)
+    for (const record of this.records.values()) if (record.created_at < createdBefore) old.push(record)
     old.sort((a, b) => a.created_at - b.created_at || compareText(a.id, b.id))
     const ids = old.slice(0, limit).map(({ id }) => id)
     for (const id of ids) this.erase(id)
@@ -157,10 +157,8 @@ class Table {
   eraseOlderVersions(parent: string): number {
     let erased = 0
     for (const id of this.childrenOf(parent)) {
-      const entry = this.entries.get(id)
-      if (entry === undefined) continue
-      erased += entry.older.length
-      entry.older = none
+      erased += this.olderThanNewest(id).length
+      this.older.delete(id)
     }
     return erased
   }
@@ -173,14 +171,15 @@ class Table {
   private idsFor({ about: [about] = [], parent }: Page.RecordQuery): ReadonlyArray<string> {
     const link = about ?? parent
     if (link !== undefined) return this.linked.get(link) ?? none
-    this.ids ??= [...this.entries.keys()].sort()
+    this.ids ??= [...this.records.keys()].sort()
     return this.ids
   }
 
   private erase(id: string): void {
     const record = this.get(id)
     if (record === undefined) return
-    this.entries.delete(id)
+    this.records.delete(id)
+    this.older.delete(id)
     this.ids = null
     this.unlink(record)
   }
