@@ -238,12 +238,29 @@ const entryOf = (call: CallWithKey): ListedRequest => ({
   duration_ms: call.duration_ms,
   quote_request_id: call.quote_request_id,
   quote_id: call.quote_id,
-  agent: {
-    client_name: storable(call.transport.client_name),
-    client_version: storable(call.transport.client_version),
-    user_agent: storable(call.transport.user_agent)
-  }
+  agent: agentOf(call.transport)
 })
+
+/**
+ * Makes the descriptions of callers' programs. Consecutive calls with the same transport share one object, because its
+ * texts are the same each time.
+ */
+const sharedAgents = (): ((transport: Transport) => ListedRequest["agent"]) => {
+  let last: { readonly transport: Transport; readonly agent: ListedRequest["agent"] } | null = null
+  return (transport) => {
+    if (last?.transport !== transport) {
+      const agent = {
+        client_name: storable(transport.client_name),
+        client_version: storable(transport.client_version),
+        user_agent: storable(transport.user_agent)
+      }
+      last = { transport, agent }
+    }
+    return last.agent
+  }
+}
+
+const agentOf = sharedAgents()
 
 /**
  * Matches the secret part, after the prefix, of a key, an operator's token, a partner link, a read handle or a signing

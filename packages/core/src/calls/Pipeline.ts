@@ -194,8 +194,9 @@ const start = (
   operation: CallState["operation"]
 ): CallState => {
   const clock = Context.get(services, Clock.Clock)
-  const received = { created_at: clock.currentTimeMillisUnsafe(), began_ms: Monotonic.millisOf(clock) }
-  return { request_id, transport, operation, services, ...received, caller: null, revision: null, input: null }
+  const created_at = clock.currentTimeMillisUnsafe()
+  const began_ms = Monotonic.millisOf(clock)
+  return { request_id, transport, operation, services, created_at, began_ms, caller: null, revision: null, input: null }
 }
 
 /** Does the work of a request, and logs how the request ends. */
@@ -288,14 +289,8 @@ const perform = Effect.fnUntracedEager(function* <Output, R>(
     ? workspaces.cached(caller.workspace_id)
     : workspaces.moment(caller.workspace_id)
   const { idempotency_key, person } = request
-  const admitted: Call = {
-    caller,
-    moment,
-    idempotency_key,
-    revision: revision.date,
-    sent: sentInput,
-    ...(person !== undefined && { person })
-  }
+  const unasked: Call = { caller, moment, idempotency_key, revision: revision.date, sent: sentInput }
+  const admitted = person === undefined ? unasked : { ...unasked, person }
   const lines = Context.get(services, Lines)
   const running = yield* prepare(operation, admitted, state.input, { lines, workspaces })
   if (!operation.idempotent) return replyOf(revision, operation, yield* running, false)

@@ -16,8 +16,12 @@ export interface About {
 }
 
 /** The IDs that a record is about, or by which a list filters. The most specific ID comes first. */
-export const aboutOf = ({ quote_id, quote_request_id }: About): ReadonlyArray<string> =>
-  [quote_id, quote_request_id].filter((id) => id !== undefined && id !== null)
+export const aboutOf = ({ quote_id = null, quote_request_id = null }: About): ReadonlyArray<string> => {
+  if (quote_id === null) return quote_request_id === null ? none : [quote_request_id]
+  return quote_request_id === null ? [quote_id] : [quote_id, quote_request_id]
+}
+
+const none: ReadonlyArray<never> = []
 
 /** `aboutFields` as query parameters. */
 export const aboutQuery = { quote_request_id: "string", quote_id: "string" } as const

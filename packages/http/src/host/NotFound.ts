@@ -21,7 +21,8 @@ export const match = <R>(paths: Paths<Route<R>>, path: string): Match<Handles> =
   const route = otherMatch === undefined ? unknownRoute : Pipeline.loggedPath(otherMatch.value.path)
   const handle = (incoming: Incoming) => {
     const transport = RequestInfo.transport(incoming, route)
-    return Pipeline.refuseUnrouted({ ...RequestInfo.of(incoming, transport), transport })
+    const { request_id } = incoming
+    return Pipeline.refuseUnrouted({ request_id, credentials: RequestInfo.credentialsOf(incoming), transport })
   }
   return { params: {}, value: { name: unknownRoute, cors: false, handle } }
 }

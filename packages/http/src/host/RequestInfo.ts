@@ -10,18 +10,26 @@ export { type Proxies, type ProxyHeader, proxyHeaders, readTrusted, type Trusted
  * What a request says: the caller and its address, the revision, the route, and the JSON in its body.
  */
 
-/** Creates a `Pipeline.Request` without its input. */
-export const of = (incoming: Incoming, requestTransport: FinishedCall.Transport): Omit<Pipeline.Request, "input"> => ({
+/** Creates a `Pipeline.Request`. */
+export const of = (
+  incoming: Incoming,
+  requestTransport: FinishedCall.Transport,
+  input: Pipeline.Request["input"]
+): Pipeline.Request => ({
   request_id: incoming.request_id,
-  credentials: {
-    key: key(incoming.header("authorization")),
-    read_handle: incoming.header("read-handle"),
-    address: incoming.address,
-    keyless: false
-  },
+  credentials: credentialsOf(incoming),
   revision: { header: incoming.header("service-version") },
   idempotency_key: incoming.header("idempotency-key"),
-  transport: requestTransport
+  transport: requestTransport,
+  input
+})
+
+/** The credentials of a request to a route that admits no caller without a key. */
+export const credentialsOf = (incoming: Incoming): Pipeline.Request["credentials"] => ({
+  key: key(incoming.header("authorization")),
+  read_handle: incoming.header("read-handle"),
+  address: incoming.address,
+  keyless: false
 })
 
 /**

@@ -173,7 +173,14 @@ const makeSender = <R>(answering: Answering.Answering<R>, { isClosing, offer }: 
 const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sender<R>, settings: Settings) => {
   const bodies = new Body.ArrivingBodies(settings)
   const countedAddress = RequestInfo.addressOf(settings.proxies ?? null)
-  const { address: addressOf = () => undefined } = settings
+  const { address: otherAddressOf = () => undefined } = settings
+
+  /** The caller's address for rate limits. Only the function in the settings can throw. */
+  const addressOf = (request: IncomingMessage, header: Incoming["header"]): string => {
+    const { remoteAddress } = request.socket
+    if (remoteAddress !== undefined) return countedAddress(remoteAddress, header)
+    return answering.guarded("address", () => countedAddress(otherAddressOf(request) ?? "", header)) ?? ""
+  }
 
   const run = (pendingRequest: PendingRequest<R>, exchange: Answering.Exchange, incoming: Incoming): void => {
     if (NodeMessages.isOver(pendingRequest.response)) return
@@ -189,7 +196,6 @@ const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sen
     const exchange = answering.begin(found.value, target.path, header)
     const preflight = answering.preflight(request.method ?? "", target.path, header)
     if (preflight !== null) return void sendTo(pendingRequest, exchange, preflight)
-    const remote = () => request.socket.remoteAddress ?? addressOf(request) ?? ""
     const incoming = new IncomingRequest(request, bodies, {
       request_id: exchange.request_id,
       params: found.params,
@@ -198,7 +204,7 @@ const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sen
       headers,
       docs_url: settings.docs_url,
       public_path: settings.public_path ?? target.mount_path,
-      address: answering.guarded("address", () => countedAddress(remote(), header)) ?? ""
+      address: addressOf(request, header)
     })
     // A small body usually arrives with its headers. After one turn, it is complete, and reading it does not wait.
     if (NodeMessages.isAnnounced(request)) setImmediate(run, pendingRequest, exchange, incoming)

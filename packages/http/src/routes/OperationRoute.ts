@@ -32,10 +32,8 @@ export const make = <R>(
     // Web pages may call an operation only if it accepts widget keys, because only these are meant for web pages.
     cors: operation.authority.callers.includes("widget"),
     handle: (incoming) => {
-      const called = RequestInfo.of(incoming, transportOf(incoming))
-      return Effect.map(Pipeline.call(operation, { ...called, input: inputOf(incoming) }), (reply) =>
-        answerOf(reply, incoming.public_path)
-      )
+      const request = RequestInfo.of(incoming, transportOf(incoming), inputOf(incoming))
+      return Effect.map(Pipeline.call(operation, request), (reply) => answerOf(reply, incoming.public_path))
     }
   }
 }
@@ -61,8 +59,10 @@ export const inputReader = (
   const places = placesOf(operation)
   const hasBody = operation.route.method !== "GET"
   return (incoming) => {
-    const read = (body: Fields) => Effect.fromResult(assemble(operation.route, places, incoming, body))
-    return hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
+    if (!hasBody) return Effect.fromResult(assemble(operation.route, places, incoming, noFields))
+    return Effect.flatMap(bodyOf(incoming, places.isBodyRequired), (body) =>
+      Effect.fromResult(assemble(operation.route, places, incoming, body))
+    )
   }
 }
 

@@ -59,10 +59,10 @@ export class Allowance extends Context.Service<
       }
 
       const spendAll = (charges: ReadonlyArray<Charge>, now: number): Effect.Effect<void, ApiError<"rate_limited">> => {
-        const stale = charges.filter(({ count }) => count.fresh_until <= now).map(({ count }) => count)
+        const stale = charges.filter(({ count }) => count.fresh_until <= now)
         return stale.length === 0
           ? spendFresh(charges, now)
-          : Effect.flatMap(counts.refresh(stale), () => spendFresh(charges, now))
+          : Effect.flatMap(counts.refresh(stale.map(({ count }) => count)), () => spendFresh(charges, now))
       }
 
       const spend = (caller: Caller, cost: Cost, address: string) =>
@@ -278,14 +278,20 @@ const chargesOf = (
   limitCounters: LimitCounters,
   { environment, key_id, workspace_id }: Caller,
   { address, cost, now }: Spending
-): ReadonlyArray<Charge> =>
-  costKinds.flatMap((kind) => {
+): ReadonlyArray<Charge> => {
+  const charges: Array<Charge> = []
+  const add = (counters: ReadonlyArray<LimitCounter>, payer: Payer, units: number) =>
+    void charges.push(...chargesFor(counters, payer, units, now))
+  for (const kind of costKinds) {
     const units = cost[kind]
-    if (units === undefined) return []
-    if (key_id === null) return chargesFor(limitCounters.keyless[kind], payerOutside(address), units, now)
+    if (units === undefined) continue
+    if (key_id === null) {
+      add(limitCounters.keyless[kind], payerOutside(address), units)
+      continue
+    }
     const { key, organization } = limitCounters[environment]
-    return [
-      ...chargesFor(key[kind], { workspace_id, subject: key_id }, units, now),
-      ...chargesFor(organization[kind], { workspace_id, subject: workspace_id }, units, now)
-    ]
-  })
+    add(key[kind], { workspace_id, subject: key_id }, units)
+    add(organization[kind], { workspace_id, subject: workspace_id }, units)
+  }
+  return charges
+}

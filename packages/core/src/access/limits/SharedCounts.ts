@@ -154,6 +154,7 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
   let counts = new Map<string, Count>()
 
   const roll = (now: number): void => {
+    if (now >= window_start && now < window_start + window_ms) return
     const start = now - (now % window_ms)
     // If the clock was set back into the previous window, keep counting in the current window.
     if (start === window_start || start === window_start - window_ms) return
