@@ -172,9 +172,9 @@ class Store {
     // The kinds in which each ID has been written.
     const written = new Map<string, ReadonlyArray<string>>()
     const conflict = writes.find(({ kind, id, version }) => {
-      const kinds = written.get(id) ?? []
-      if (kinds.includes(kind) || workspace.table(kind).version(id) !== version - 1) return true
-      written.set(id, [...kinds, kind])
+      const earlier = written.get(id) ?? []
+      if (earlier.includes(kind) || workspace.table(kind).version(id) !== version - 1) return true
+      written.set(id, [...earlier, kind])
       return false
     })
     return conflict && new Storage.VersionConflict({ kind: conflict.kind, id: conflict.id })
