@@ -12,7 +12,7 @@ export const access = inPackage("core")({
       to: "if (apiKey === null) {",
       found_by: test(
         "packages/core/test/access/revoking.test.ts",
-        "is refused immediately on this host and within a second on other hosts; other keys still work"
+        "is refused immediately on the host that revoked the key, and within a second on other hosts"
       )
     }
   ],
@@ -41,7 +41,10 @@ export const access = inPackage("core")({
       name: "a partner link at the moment it ends",
       from: "now >= ends_at_s * secondMs",
       to: "now > ends_at_s * secondMs",
-      found_by: test("packages/core/test/access/partnerLinks.test.ts", "expires on schedule, in real time")
+      found_by: test(
+        "packages/core/test/access/partnerLinks.test.ts",
+        "expires in real time, whatever the sandbox's clock says"
+      )
     }
   ],
   "access/ReadHandle.ts": [
@@ -51,7 +54,7 @@ export const access = inPackage("core")({
       to: "now > stored.expires_at",
       found_by: test(
         "packages/core/test/access/authority.test.ts",
-        "is returned again by a retry of the start call, and is valid for a day of workspace time"
+        "expires a day after the first start call, even if a retry returns the handle again"
       )
     }
   ],
@@ -73,7 +76,7 @@ export const access = inPackage("core")({
       to: `\`\${kind} \${id} \${version}\``,
       found_by: test(
         "packages/core/test/access/moved.test.ts",
-        "reveal no quote, secret or response to the other organization"
+        "reveal no quote, secret or response to that organization"
       )
     },
     {
@@ -119,7 +122,7 @@ export const access = inPackage("core")({
       to: "",
       found_by: test(
         "packages/core/test/webhooks/subscriptions.test.ts",
-        "returns the first response without the secret, which is stored nowhere"
+        "returns the first response without the signing secret"
       )
     },
     {

@@ -31,7 +31,7 @@ export const events = inPackage("core")({
       name: "a cursor before erased events",
       from: "if (from !== null && from.number < page.erased_through)",
       to: "if (from !== null && from.number + 1 < page.erased_through)",
-      found_by: test(cursors, "keeps events for 30 days, and expires only cursors before an erased event")
+      found_by: test(cursors, "keeps events for 30 days, and rejects only cursors that precede an erased event")
     }
   ],
   "webhooks/deliveries/Publishing.ts": [
@@ -68,10 +68,7 @@ export const events = inPackage("core")({
       name: "only the newest secret signs",
       from: "const secrets = Endpoint.validSecrets(subscription, now)",
       to: "const secrets = Endpoint.validSecrets(subscription, now).slice(0, 1)",
-      found_by: test(
-        rotation,
-        "returns the new secret once, and both secrets sign deliveries for a day of workspace time"
-      )
+      found_by: test(rotation, "returns the new secret once, and both secrets sign deliveries for a day")
     }
   ],
   "consuming/Dispatcher.ts": [
@@ -79,7 +76,7 @@ export const events = inPackage("core")({
       name: "a hint is trusted: without one, nobody looks",
       from: "again.next(pollEveryMs)",
       to: "again.next(2 ** 31 - 1)",
-      found_by: test("packages/core/test/consuming/consuming.test.ts", "finds events without a hint")
+      found_by: test("packages/core/test/consuming/consuming.test.ts", "finds new events even if no hint arrives")
     }
   ],
   "webhooks/records/Delivery.ts": [
@@ -103,17 +100,14 @@ export const events = inPackage("core")({
       to: "now - health.failing_since > Delivery.shutOffAfterMs",
       found_by: test(
         "packages/core/test/webhooks/turningOff.test.ts",
-        "turn delivery off and cancel pending deliveries; a PATCH with the url turns it on again"
+        "turn delivery off and cancel pending deliveries, until the url is set again"
       )
     },
     {
       name: "a secret signs at the moment it expires",
       from: "expires_at === null || now < expires_at)",
       to: "expires_at === null || now <= expires_at)",
-      found_by: test(
-        rotation,
-        "returns the new secret once, and both secrets sign deliveries for a day of workspace time"
-      )
+      found_by: test(rotation, "returns the new secret once, and both secrets sign deliveries for a day")
     }
   ],
   "webhooks/WebhookSender.ts": [

@@ -32,7 +32,7 @@ export const quoting = inPackage("core")({
       name: "a quote is available at the moment it expires",
       from: "stored.expires_at === null || now < stored.expires_at",
       to: "stored.expires_at === null || now <= stored.expires_at",
-      found_by: test(quotes, "reads as expired from the moment it expires, exactly as it will be stored")
+      found_by: test(quotes, "is returned as expired from its expiry time, even before storage is updated")
     },
     {
       name: "a quote expires a minute late",
@@ -40,7 +40,7 @@ export const quoting = inPackage("core")({
       to: "[expiry(quote, stored.expires_at + minuteMs)]",
       found_by: test(
         "packages/core/test/quoting/quotes.test.ts",
-        "reads as expired from the moment it expires, exactly as it will be stored"
+        "is returned as expired from its expiry time, even before storage is updated"
       )
     }
   ],
@@ -103,7 +103,7 @@ export const quoting = inPackage("core")({
       name: "an answer after the deadline counts",
       from: "const isLate = now > ask.deadline &&",
       to: "const isLate = now > ask.deadline + 5_000 &&",
-      found_by: test(pending, "is too late after the deadline, even if the request has not ended yet")
+      found_by: test(pending, "is ignored after the deadline, even if the request has not ended yet")
     },
     {
       name: "the request's event before those of its quotes",
@@ -115,7 +115,7 @@ export const quoting = inPackage("core")({
       name: "one offer more than is allowed",
       from: "const maxOffers = 10\n",
       to: "const maxOffers = 11\n",
-      found_by: test("packages/core/test/quoting/faults.test.ts", "says if only the first ten offers were used")
+      found_by: test("packages/core/test/quoting/faults.test.ts", "reports that only the first ten offers are used")
     }
   ],
   "quoting/asking/CarrierReferences.ts": [
@@ -125,7 +125,7 @@ export const quoting = inPackage("core")({
       to: "",
       found_by: test(
         "packages/core/test/carriers/ownNumbers.test.ts",
-        "never reaches another organization; a reply that reuses an active reference is unreadable"
+        "never reaches another organization's ask, even if the carrier reuses the reference"
       )
     }
   ],
@@ -140,10 +140,7 @@ export const quoting = inPackage("core")({
       name: "an erasure leaves the carriers' numbers",
       from: '    yield* eraseKind({ workspace_id: directoryWorkspace, kind: CarrierReference.kind.name, parent, versions: "all" })\n',
       to: "",
-      found_by: test(
-        "packages/core/test/carriers/ownNumbers.test.ts",
-        "leaves no readable reference in storage, and none once the request is erased"
-      )
+      found_by: test("packages/core/test/carriers/ownNumbers.test.ts", "leaves no plain-text reference in storage")
     }
   ],
   "carriers/Offer.ts": [

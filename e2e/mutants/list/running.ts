@@ -20,7 +20,7 @@ export const running = inPackage("core")({
       to: "return retryOnConflict(handled)",
       found_by: test(
         "packages/core/test/runner/runner.test.ts",
-        "is retried, and abandoned after five attempts, so that only its request fails"
+        "is retried, and makes only its own request fail after five attempts"
       )
     },
     {
@@ -29,7 +29,7 @@ export const running = inPackage("core")({
       to: "if (isDone || job.ordered) return Effect.void",
       found_by: test(
         "packages/core/test/runner/runner.test.ts",
-        "wait until the first job has been retried if the first job's handler crashes"
+        "wait for the first job's retry if that job's handler crashes"
       )
     }
   ],
@@ -38,7 +38,7 @@ export const running = inPackage("core")({
       name: "retention stops after one batch",
       from: "if ((erased.records[kind] ?? 0) < batch) return",
       to: "return",
-      found_by: test(retention, "sweeps all workspaces every hour, even if they need more than one batch")
+      found_by: test(retention, "sweeps a workspace completely within an hour, even in several batches")
     },
     {
       name: "what is kept in real time is erased in workspace time",
@@ -54,7 +54,7 @@ export const running = inPackage("core")({
       to: "clock_offset_ms: reach",
       found_by: test(
         "packages/core/test/sandbox/controls.test.ts",
-        "runs once: the same key and body return the first response, marked as a replay"
+        "returns the first response, marked as a replay, when the key and body are repeated"
       )
     }
   ],

@@ -237,7 +237,7 @@ const handleOf = (started: { readonly read_handle?: string }): string => started
 describe("a read handle", () => {
   for (const as of ["platform", "widget"] as const) {
     testInWorld(
-      `lets a ${as} key read its own request and quotes and cancel the request, and nothing else`,
+      `lets a ${as} key read and cancel only the request that the handle was issued for`,
       Effect.gen(function* () {
         const first = yield* start({ scenario: "waits_in_queue" }, { as })
         const second = yield* start({}, { as })
@@ -264,7 +264,7 @@ describe("a read handle", () => {
   }
 
   testInWorld(
-    "is returned again by a retry of the start call, and is valid for a day of workspace time",
+    "expires a day after the first start call, even if a retry returns the handle again",
     Effect.gen(function* () {
       const as = "platform"
       const input = { request_key: "once" }

@@ -12,7 +12,7 @@ const start: Cost = { start: 1 }
 const reconciled = TestClock.adjust(1_000)
 
 describe("hosts that share one storage backend", () => {
-  it.effect("share one call count: after sixty starts on one host, another host refuses the next start", () =>
+  it.effect("share call counts: a host refuses a start after sixty starts on another host", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]
@@ -28,7 +28,7 @@ describe("hosts that share one storage backend", () => {
     })
   )
 
-  it.effect("count each other's calls within a second, even for keys that they have cached", () =>
+  it.effect("see each other's calls with a cached key within a second", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]
@@ -85,7 +85,7 @@ describe("hosts that share one storage backend", () => {
     })
   )
 
-  it.effect("enforce limits separately while storage is unavailable, and share their counts later", () =>
+  it.effect("enforce limits separately during a storage outage, and share counts afterwards", () =>
     Effect.gen(function* () {
       const { state, service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]
@@ -100,7 +100,7 @@ describe("hosts that share one storage backend", () => {
     })
   )
 
-  it.effect("enforce limits with the counts they have if storage takes too long", () =>
+  it.effect("enforce limits with local counts if storage responds too slowly", () =>
     Effect.gen(function* () {
       const { state, service } = yield* shared
       const a = yield* host(service)
@@ -119,7 +119,7 @@ describe("hosts that share one storage backend", () => {
     })
   )
 
-  it.effect("store their remaining counts when they stop, and start with the counts of other hosts", () =>
+  it.effect("pass their call counts on to a new host when they stop", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const a = yield* host(service)
@@ -130,7 +130,7 @@ describe("hosts that share one storage backend", () => {
     })
   )
 
-  it.effect("admit at most twice the limit per minute if their clocks differ by half a minute", () =>
+  it.effect("admit at most twice the limit if their clocks differ by half a minute", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const [a, fast] = [yield* host(service), yield* host(service, { ahead_ms: 30_000 })]

@@ -45,7 +45,7 @@ describe("an API key", () => {
     }
   })
 
-  it("consists of unbiased characters, and is never generated from too few random bytes", () => {
+  it("uses all 62 letters and digits, and is never generated from too few usable random bytes", () => {
     assert.throws(() => write("live", "server", new Uint8Array(randomBytes).fill(255)), RangeError)
     const counts = new Map<string, number>()
     for (let seed = 0; seed < 256; seed++) {
@@ -55,7 +55,7 @@ describe("an API key", () => {
     assert.strictEqual(counts.size, 62)
   })
 
-  testInWorld("is refused without a lookup if mistyped, and after a lookup if unknown", () => {
+  testInWorld("is refused without a storage lookup if it is malformed, and after a lookup if it is unknown", () => {
     let lookups = 0
     return {
       around: (storage) => ({
@@ -81,7 +81,7 @@ describe("an API key", () => {
   })
 
   testInWorld(
-    "works as soon as it is created, and still works after its cache entry has expired",
+    "works immediately after it is created, and after its cache entry has expired",
     Effect.gen(function* () {
       const access = yield* Access
       const { organization } = yield* World

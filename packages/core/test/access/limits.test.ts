@@ -67,7 +67,7 @@ describe("a host's limits", () => {
       '{"organization_factor":null,"keyless":7}',
       "organization_factor: Must be a whole number of at least 1, or null. keyless: Must be an object."
     ]
-  ])("cannot be set to %s", (setting, wrong) => {
+  ])("cannot be set to '%s'", (setting, wrong) => {
     assert.deepStrictEqual(readLimits(setting), Result.fail(wrong))
   })
 })
@@ -103,7 +103,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "limits an organization's calls with all keys together, in addition to each key's limit",
+    "applies to all of an organization's keys together, in addition to each key's own limit",
     Effect.gen(function* () {
       const passed: Array<number> = []
       for (const as of ["server", "platform", "widget"] as const) {
@@ -120,7 +120,7 @@ describe("the rate limit", () => {
   )
 
   testInWorld(
-    "limits a sandbox per day, too, with a Retry-After until the next day",
+    "limits a sandbox key's calls per day, with a Retry-After until the next day",
     Effect.gen(function* () {
       // Eleven hours and 59 minutes before the day ends.
       yield* pass(60_000)

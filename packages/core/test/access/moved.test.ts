@@ -127,9 +127,9 @@ const copyRows = Effect.fnUntraced(function* (from: WorkspaceId, to: WorkspaceId
   }
 })
 
-describe("rows copied from one organization into another's workspace", () => {
+describe("rows copied into another organization's workspace", () => {
   testInWorld(
-    "reveal no quote, secret or response to the other organization",
+    "reveal no quote, secret or response to that organization",
     Effect.gen(function* () {
       const { call, organization } = yield* World
       const access = yield* Access

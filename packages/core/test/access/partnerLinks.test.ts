@@ -157,7 +157,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "expires on schedule, in real time",
+    "expires in real time, whatever the sandbox's clock says",
     Effect.gen(function* () {
       const { id } = yield* start()
       const { expires_at, token } = yield* share({ shared_id: id, expires_in_days: 1 })

@@ -22,7 +22,7 @@ const otherHost = Effect.map(
 
 describe("an organization's keys", () => {
   testInWorld(
-    "are listed oldest first, with their metadata and never the key",
+    "are listed oldest first, with their metadata but without the secret text",
     Effect.gen(function* () {
       const access = yield* Access
       const { organization, keys } = yield* World
@@ -46,7 +46,7 @@ describe("an organization's keys", () => {
   )
 
   testInWorld(
-    "are all listed, however many there are; an unknown organization returns not_found",
+    "are all listed, even if there are more than a hundred",
     Effect.gen(function* () {
       const access = yield* Access
       const { organization } = yield* World
@@ -64,7 +64,7 @@ describe("an organization's keys", () => {
 
 describe("a revoked key", () => {
   testInWorld(
-    "is refused immediately on this host and within a second on other hosts; other keys still work",
+    "is refused immediately on the host that revoked the key, and within a second on other hosts",
     Effect.gen(function* () {
       const access = yield* Access
       const elsewhere = yield* otherHost

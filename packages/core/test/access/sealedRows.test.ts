@@ -146,7 +146,7 @@ describe("resealing", () => {
   )
 
   testInWorld(
-    "reports and preserves data that it cannot open, and keeps the data's key in use",
+    "preserves and reports data that it cannot open, and counts the data's key as in use",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       const { id } = yield* start()
@@ -180,7 +180,7 @@ describe("resealing", () => {
   )
 
   testInWorld(
-    "keeps a key in use if a host begins to seal with that key meanwhile",
+    "keeps a key in use if a host starts sealing with that key during the resealing",
     Effect.gen(function* () {
       const [oldName = ""] = yield* namesOf(oldKeys)
       yield* start()

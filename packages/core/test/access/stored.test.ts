@@ -44,7 +44,7 @@ const inWorld = <A, E>(texts: Array<string>, body: Effect.Effect<A, E, World | S
   )
 
 describe("stored data", () => {
-  it.effect("holds no readable key, handle, receipt or fact about a person", () => {
+  it.effect("contains no plain-text key, handle, receipt or fact about a person", () => {
     const texts: Array<string> = []
     return inWorld(
       texts,
@@ -60,7 +60,7 @@ describe("stored data", () => {
     )
   })
 
-  it.effect("is decrypted into quotes with readable coverage labels", () =>
+  it.effect("is decrypted in responses, so that coverage labels are in plain text", () =>
     inWorld(
       [],
       Effect.gen(function* () {

@@ -32,7 +32,7 @@ describe("a value's canonical text", () => {
     }
   })
 
-  it("distinguishes a present member from a missing one, whatever its name", () => {
+  it("includes members named __proto__ and constructor", () => {
     const sent: unknown = JSON.parse('{"b":1,"__proto__":{"a":2},"constructor":3}')
     assert.strictEqual(Json.canonical(sent), '{"__proto__":{"a":2},"b":1,"constructor":3}')
   })

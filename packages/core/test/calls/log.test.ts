@@ -78,7 +78,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "records a call's arrival, duration, caller and request; only the list includes the agent",
+    "records a call's arrival time, duration, caller and quote request",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const waiting = yield* Effect.forkChild(read(id, { transport: agentTransport }, { wait_seconds: 7 }))
@@ -149,7 +149,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "records an agent's call with its HTTP status and the error code in its envelope",
+    "records the error code of an agent's failed call, even if the HTTP status is 200",
     Effect.gen(function* () {
       yield* refusal(read("qreq_x", { transport: agentTransport }))
       yield* pass(second)
@@ -181,7 +181,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "truncates a program's description to 200 characters, and removes hidden and unstorable characters",
+    "truncates a client's user agent and name to 200 characters, and removes hidden characters",
     Effect.gen(function* () {
       const transport = {
         ...agentTransport,
@@ -200,7 +200,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "omits secrets from a program's description",
+    "removes secrets from a client's user agent, name and version",
     Effect.gen(function* () {
       const transport = {
         ...agentTransport,
@@ -219,7 +219,7 @@ describe("the request log", () => {
   )
 
   testInWorld(
-    "uses real time, and survives a reset of the sandbox and jumps of its clock",
+    "uses real time, and survives a sandbox reset",
     Effect.gen(function* () {
       yield* list()
       yield* advance(365 * day)
@@ -327,7 +327,7 @@ describe("the list of logged requests", () => {
   )
 
   testInWorld(
-    "shows an organization the calls of all its keys, but only in the caller's environment",
+    "shows the calls of all of an organization's keys, but only in the caller's environment",
     Effect.gen(function* () {
       const { sandbox } = yield* stranger
       yield* refusal(list({}, { as: "widget" }))

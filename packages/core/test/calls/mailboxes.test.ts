@@ -91,7 +91,7 @@ describe("a mailbox", () => {
     })
   )
 
-  testInWorld("delivers even without a hint, and after a brief storage outage", () => {
+  testInWorld("delivers a message even without a hint and after a storage outage", () => {
     const { state, unlessDown } = makeOutage()
     return {
       around: (storage) => ({ ...unlessDown(storage), watch: () => Effect.void }),
@@ -110,7 +110,7 @@ describe("a mailbox", () => {
     }
   })
 
-  testInWorld("is unreachable while storage is unavailable, and tells the sender to retry", () => {
+  testInWorld("refuses messages while storage is unavailable, and tells the sender to retry", () => {
     const { state, unlessDown } = makeOutage()
     return {
       around: unlessDown,
@@ -125,7 +125,7 @@ describe("a mailbox", () => {
   })
 
   testInWorld(
-    "stops waiting when the process is about to stop",
+    "ends a wait when the process is about to stop",
     Effect.gen(function* () {
       const { receive } = yield* Mailboxes
       const waiting = yield* Effect.forkChild(receive(yield* mailbox("stop"), minutesMs))

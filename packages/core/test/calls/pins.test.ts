@@ -116,13 +116,13 @@ describe("a workspace's pinned revision", () => {
 
   const early: ReadonlyArray<readonly [string, Asking, string]> = [
     ["401", { key: "sandbox_server_x" }, "authentication_failed null"],
-    ["400 invalid_version, empty", { revision: { header: "" } }, "invalid_version null"],
-    ["400 invalid_version, unserved", { revision: { header: "2020-01-01" } }, "invalid_version null"],
+    ["400 invalid_version for an empty header", { revision: { header: "" } }, "invalid_version null"],
+    ["400 invalid_version for an unknown revision", { revision: { header: "2020-01-01" } }, "invalid_version null"],
     ["413", { body: tooLarge }, "request_too_large null"]
   ]
   for (const [what, asking, expected] of early) {
     testInWorld(
-      `is not stored if a request is refused with ${what}; that refusal uses the current revision`,
+      `is not stored if the first request is refused with ${what}`,
       Effect.gen(function* () {
         assert.strictEqual(yield* ask(asking), expected)
         assert.isNull(yield* stored())
@@ -161,7 +161,7 @@ describe("a workspace's pinned revision", () => {
   )
 
   testInWorld(
-    "is the current revision in live if the sandbox has no pin, and ignores a later sandbox pin",
+    "does not change in the live workspace when the sandbox is pinned later",
     Effect.gen(function* () {
       assert.strictEqual(yield* ask({ environment: "live" }), `ok ${older}`)
       assert.strictEqual(yield* next(ask()), `ok ${newer}`)
@@ -179,11 +179,11 @@ describe("a workspace's pinned revision", () => {
   )
 })
 
-describe("a workspace's pin during a storage outage", () => {
+describe("a storage outage", () => {
   const down = Effect.fail(new StorageUnavailable({ retry_after_seconds: 3 }))
   const isPin = ({ kind }: Pick<RecordKey, "kind">) => kind === "pin"
 
-  testInWorld("causes a 503 if it cannot be read, and is stored by a later request if it cannot be written", () => {
+  testInWorld("causes a 503 if the pinned revision cannot be read, and delays storing a new pin", () => {
     const outage = { reads: false, writes: false }
     const around = (storage: Storage["Service"]): Storage["Service"] => ({
       ...storage,
@@ -212,12 +212,12 @@ describe("a workspace's pin during a storage outage", () => {
   })
 })
 
-describe("the first webhook event", () => {
+describe("the first webhook event or test event", () => {
   const webhooks = endpoints()
   const named = { revision: older }
 
   testInWorld(
-    "pins the workspace's revision if no request has pinned one; a test event does so, too",
+    "pins the workspace's revision if no request has pinned a revision",
     Effect.gen(function* () {
       yield* create({ event_types: ["quote_request.queued"] }, named)
       yield* start({}, named)

@@ -76,7 +76,7 @@ describe("a call", () => {
     })
   )
 
-  testInWorld("fails with internal_error and no details after a defect, which is logged with the request id", () => {
+  testInWorld("fails with internal_error and no details after a defect; the log entry has the request id", () => {
     let broken = false
     const logged: Array<string> = []
     return {
@@ -109,47 +109,44 @@ describe("a call", () => {
     }
   })
 
-  testInWorld(
-    "is refused with service_unavailable while storage is unavailable, and continues where it stopped when retried",
-    () => {
-      let down = false
-      const unlessDown = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-        Effect.suspend(
-          (): Effect.Effect<A, E | StorageUnavailable, R> =>
-            down ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 })) : effect
-        )
-      return {
-        around: (storage) => ({
-          ...storage,
-          commit: (change) => unlessDown(storage.commit(change)),
-          get: (key) => unlessDown(storage.get(key)),
-          page: (query) => unlessDown(storage.page(query)),
-          feed: (query) => unlessDown(storage.feed(query)),
-          claim: (query) => unlessDown(storage.claim(query))
-        }),
-        body: Effect.gen(function* () {
-          yield* work
-          const { id } = yield* start({ line: "personal_auto" })
-          yield* pass(6_000)
-          down = true
-          const refused = [yield* refusal(list()), yield* refusal(select("zero_quotes")), yield* refusal(start())]
-          for (const error of refused) {
-            assert.deepStrictEqual(
-              [error._tag, error.status, error.retry_after_seconds, error.retry_action],
-              ["service_unavailable", 503, 7, "retry"]
-            )
-          }
-          yield* pass(20_000)
-          down = false
-          yield* pass(60_000)
-          const { quote_request, quotes } = yield* read(id)
-          assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
-          assert.lengthOf(quotes, quote_request.quote_ids.length)
-          assert.strictEqual((yield* select("zero_quotes")).workspace.active_scenario, "zero_quotes")
-        })
-      }
+  testInWorld("fails with service_unavailable while storage is unavailable, and can be retried afterwards", () => {
+    let down = false
+    const unlessDown = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.suspend(
+        (): Effect.Effect<A, E | StorageUnavailable, R> =>
+          down ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 })) : effect
+      )
+    return {
+      around: (storage) => ({
+        ...storage,
+        commit: (change) => unlessDown(storage.commit(change)),
+        get: (key) => unlessDown(storage.get(key)),
+        page: (query) => unlessDown(storage.page(query)),
+        feed: (query) => unlessDown(storage.feed(query)),
+        claim: (query) => unlessDown(storage.claim(query))
+      }),
+      body: Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({ line: "personal_auto" })
+        yield* pass(6_000)
+        down = true
+        const refused = [yield* refusal(list()), yield* refusal(select("zero_quotes")), yield* refusal(start())]
+        for (const error of refused) {
+          assert.deepStrictEqual(
+            [error._tag, error.status, error.retry_after_seconds, error.retry_action],
+            ["service_unavailable", 503, 7, "retry"]
+          )
+        }
+        yield* pass(20_000)
+        down = false
+        yield* pass(60_000)
+        const { quote_request, quotes } = yield* read(id)
+        assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
+        assert.lengthOf(quotes, quote_request.quote_ids.length)
+        assert.strictEqual((yield* select("zero_quotes")).workspace.active_scenario, "zero_quotes")
+      })
     }
-  )
+  })
 
   testInWorld("runs only once: while the call is running, retries are refused with `wait`", () => {
     let slow = false

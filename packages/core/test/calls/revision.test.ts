@@ -73,7 +73,7 @@ describe("a response", () => {
     assert.strictEqual(Revision.answer(of(older), "get_sandbox", quote), quote.text)
   })
 
-  it("contains each event in the same form as its webhook", () => {
+  it("contains events in the same form as webhooks", () => {
     const event = Json.encode({ id: "evt_1", line: "pet" })
     const carried = Revision.resource(of(oldest), "event", event).text
     assert.strictEqual(carried, '{"id":"evt_1","branch":"pet"}')
@@ -99,7 +99,7 @@ describe("an input", () => {
     assert.deepStrictEqual(upgraded(oldest, { sheet: "r" }), { consent_receipt_id: "r" })
   })
 
-  it("is rejected in an older revision if it has fields that exist only in a newer revision", () => {
+  it("cannot set a renamed field by its newer name in an older revision", () => {
     assert.deepStrictEqual(upgraded(older, { consent_receipt_id: "r" }), { paper: "r" })
     assert.deepStrictEqual(upgraded(older, { paper: "p", consent_receipt_id: "r" }), {
       consent_receipt_id: "p",

@@ -71,7 +71,7 @@ describe("a call in an older revision", () => {
   )
 
   testInWorld(
-    "uses the pinned revision if it names no revision, unless the host always uses the newest",
+    "returns events in the revision that it names, even if the workspace is pinned to a newer revision",
     Effect.gen(function* () {
       const list = (revision: AskedRevision) => ask(operations.listEvents, revision)
       yield* start(inNewer, startOf())
@@ -85,7 +85,7 @@ describe("a call in an older revision", () => {
   )
 
   testInWorld(
-    "rejects the newer revision's fields, and reports wrong fields by the older revision's names",
+    "rejects the newer revision's fields, and names wrong fields as in the older revision",
     Effect.gen(function* () {
       const refused = (revision: AskedRevision, body: object) =>
         Effect.map(Effect.flip(start(revision, body)), (error) =>
@@ -112,7 +112,7 @@ describe("a call in an older revision", () => {
 
 describe("a repeated call", () => {
   testInWorld(
-    "returns the same request for the same request_key and input, in the retry's revision",
+    "returns the same quote request for the same request_key and input",
     Effect.gen(function* () {
       const input = olderStart()
       const first = yield* start(inOlder, input)
@@ -126,7 +126,7 @@ describe("a repeated call", () => {
 
   const subscribing = { body: { url, event_types: ["quote.created"] }, idempotency_key: "once" }
   testWebhooks(
-    "returns the first response for the same Idempotency-Key, in the retry's revision, without the signing secret",
+    "returns the first response in the retry's revision, without the signing secret",
     () =>
       Effect.gen(function* () {
         const create = (revision: AskedRevision) => ask(Webhooks.createEventSubscription, revision, subscribing)
@@ -151,7 +151,7 @@ describe("a call repeated after the release of a newer revision", () => {
   const after = release(two)
 
   testInWorld(
-    "returns the first response unchanged, whatever revision it names",
+    "returns the first response unchanged, whatever revision the retry names",
     Effect.gen(function* () {
       const body = { scenario: "zero_quotes" }
       const select = (revision: AskedRevision) =>

@@ -50,7 +50,7 @@ describe("log entries", () => {
 
   const slow = Latch.makeUnsafe()
   testInWorld(
-    "delay no call: while they cannot be written, calls complete and entries are buffered",
+    "delay no call, even if storage is slow to write the entries",
     Effect.gen(function* () {
       for (let i = 0; i < 3; i++) {
         yield* list()

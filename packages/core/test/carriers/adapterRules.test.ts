@@ -24,7 +24,7 @@ const withTerms = (terms: object): CarrierAdapter =>
 const pathsOf = (adapter: CarrierAdapter) => AdapterRules.check(adapter).map(({ path }) => path)
 
 describe("the rules for adapters", () => {
-  it("accept a carrier made by defineCarrier, and ids from registries other than the NAIC", () => {
+  it("accept a carrier made by defineCarrier, even with an id from a registry other than the NAIC", () => {
     assert.deepStrictEqual(AdapterRules.check(acme), [])
     const mga = withOther({ carrier: { ...acme.carrier, id: "mga:acme-general" } })
     assert.deepStrictEqual(AdapterRules.check(mga), [])
@@ -60,32 +60,32 @@ describe("the rules for adapters", () => {
   const wrong: ReadonlyArray<readonly [string, CarrierAdapter, ReadonlyArray<string>]> = [
     ["a missing name", withOther({ carrier: { ...acme.carrier, name: "" } }), ["carrier.name"]],
     ["a name with hidden characters", withOther({ carrier: { ...acme.carrier, name: "A\u202eB" } }), ["carrier.name"]],
-    ["a missing environment", withOther({ environments: [] }), ["environments"]],
+    ["a carrier without environments", withOther({ environments: [] }), ["environments"]],
     ["an unknown environment", withOther({ environments: ["live", "test"] }), ["environments.1"]],
-    ["a missing line", withOther({ lines: {} }), ["lines"]],
+    ["a carrier without lines", withOther({ lines: {} }), ["lines"]],
     ["an unknown line", withOther({ lines: { boats: acme.lines.renters } }), ["lines.boats"]],
     ["a line without terms", withOther({ lines: { renters: undefined } }), ["lines.renters"]],
-    ["a missing state", withTerms({ states: [] }), ["lines.renters.states"]],
+    ["a line without states", withTerms({ states: [] }), ["lines.renters.states"]],
     ["a state that does not exist", withTerms({ states: ["NY", "ZZ"] }), ["lines.renters.states.1"]],
-    ["a need for an unknown fact", withTerms({ needs: ["applicant.e_mail"] }), ["lines.renters.needs.0"]],
-    ["a need for another line's fact", withTerms({ wants: ["vehicles.*.vin"] }), ["lines.renters.wants.0"]],
-    ["a need for a whole group of facts", withTerms({ wants: ["applicant"] }), ["lines.renters.wants.0"]],
+    ["an unknown fact in needs", withTerms({ needs: ["applicant.e_mail"] }), ["lines.renters.needs.0"]],
+    ["another line's fact in wants", withTerms({ wants: ["vehicles.*.vin"] }), ["lines.renters.wants.0"]],
+    ["a whole group of facts in wants", withTerms({ wants: ["applicant"] }), ["lines.renters.wants.0"]],
     ["a rate limit of zero", withTerms({ rate_per_minute: 0 }), ["lines.renters.rate_per_minute"]],
-    ["a negative limit of concurrent calls", withTerms({ max_concurrent: -1 }), ["lines.renters.max_concurrent"]],
+    ["a negative limit on concurrent calls", withTerms({ max_concurrent: -1 }), ["lines.renters.max_concurrent"]],
     [
-      "a timeout longer than the engine's",
+      "an attempt timeout above the maximum",
       withTerms({ attempt_timeout_ms: 180_000 }),
       ["lines.renters.attempt_timeout_ms"]
     ],
-    ["a typical time with half a millisecond", withTerms({ typical_ms: 0.5 }), ["lines.renters.typical_ms"]],
+    ["a typical time of half a millisecond", withTerms({ typical_ms: 0.5 }), ["lines.renters.typical_ms"]],
     [
-      "a hedge for a carrier that is not idempotent",
+      "hedge_after_ms for a carrier that is not idempotent",
       withTerms({ hedge_after_ms: 1_000 }),
       ["lines.renters.hedge_after_ms"]
     ],
     ["an unknown mode", withTerms({ mode: "mail" }), ["lines.renters.mode"]],
-    ["a polled mode without a poll function", withTerms({ mode: "poll" }), ["poll"]],
-    ["a callback mode without a callback function", withTerms({ mode: "callback" }), ["callback"]],
+    ["the poll mode without a poll function", withTerms({ mode: "poll" }), ["poll"]],
+    ["the callback mode without a callback function", withTerms({ mode: "callback" }), ["callback"]],
     [
       "a maintenance window with invalid times",
       withTerms({ maintenance: [{ from: "tonight", until: "2026-12-25T00:00:00Z" }] }),
@@ -99,8 +99,12 @@ describe("the rules for adapters", () => {
       ["lines.renters.maintenance.0.until"]
     ],
     ["a URL as a host", withOther({ handoff_hosts: ["https://acme.example/"] }), ["handoff_hosts.0"]],
-    ["a host in capitals", withOther({ handoff_hosts: ["Acme.example"] }), ["handoff_hosts.0"]],
-    ["links without a host", withOther({ handoff: () => Effect.succeed(null), handoff_hosts: [] }), ["handoff_hosts"]],
+    ["a host name with capitals", withOther({ handoff_hosts: ["Acme.example"] }), ["handoff_hosts.0"]],
+    [
+      "handoff links without a host",
+      withOther({ handoff: () => Effect.succeed(null), handoff_hosts: [] }),
+      ["handoff_hosts"]
+    ],
     ["a secret of an unknown kind", withOther({ connection: { api_key: "password" } }), ["connection.api_key"]],
     ["a connection field with spaces", withOther({ connection: { "api key": "secret" } }), ["connection"]],
     [
@@ -151,7 +155,7 @@ describe("an invalid carrier definition", () => {
     }
   })
 
-  it("throws one error that lists every mistake by its path", () => {
+  it("causes one error that lists every mistake by its path", () => {
     const error = errorOf(define)
     assert.sameMembers(
       error.mistakes.map(({ path }) => path),

@@ -52,7 +52,7 @@ describe("a carrier's appetite function", () => {
   for (const [how, appetite, line] of failures) {
     const broken = prompt("broken", offers(), { rest: { appetite } })
     testInWorld(
-      `is ignored and logged with the carrier and the request if it ${how}`,
+      `is ignored if it ${how}, and the log names the carrier and the request`,
       Effect.gen(function* () {
         const { id, lines } = yield* logOfRequest()
         assert.deepStrictEqual(yield* outcomes(id), ["broken quoted"])
@@ -71,7 +71,7 @@ describe("a decline's message", () => {
   })
   const silent = prompt("silent", { kind: "declined", reason: "prior_claims", message: " <br> " })
   testInWorld(
-    "is shown without control characters and cut to length; a blank message is omitted",
+    "is truncated and loses its control characters",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)

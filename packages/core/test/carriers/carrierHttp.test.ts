@@ -12,7 +12,7 @@ import { firstOf, json, status, withClient } from "./fakeCarrier.ts"
 const ok = () => json({ premium: "12.00" })
 
 describe("a request to a carrier", () => {
-  it.effect("has the path below the base URL, the query, the headers and a JSON body", () =>
+  it.effect("is sent to the path below the base URL, with the query, headers and JSON body", () =>
     withClient(
       ok,
       (http, requests) =>
@@ -60,7 +60,7 @@ describe("a request to a carrier", () => {
     )
   )
 
-  it.effect("follows a carrier's link only to the same origin", () =>
+  it.effect("may use an absolute URL only with the base URL's origin", () =>
     withClient(ok, (http, requests) =>
       Effect.gen(function* () {
         yield* http.effect.get("https://api.acme.example/status/7?sig=abc")
@@ -82,7 +82,7 @@ describe("a request to a carrier", () => {
     )
   )
 
-  it.effect("keeps its path, whatever a parameter's value", () =>
+  it.effect("is not sent if a path parameter is empty or consists of dots", () =>
     withClient(ok, (http, requests) =>
       Effect.gen(function* () {
         for (const id of ["", ".", ".."]) {
@@ -116,7 +116,7 @@ describe("a request's authorization", () => {
     })
   )
 
-  it.effect("needs its connection fields; if a field is missing, the error names it and nothing is sent", () =>
+  it.effect("fails without a request if a connection field is missing, and the error names the field", () =>
     withClient(
       ok,
       (http, requests) =>
@@ -166,7 +166,7 @@ describe("an answer", () => {
     )
   )
 
-  it.effect("is unreadable if it is not JSON or does not match the schema, and the error does not quote it", () =>
+  it.effect("causes an error that does not quote it if it is not JSON or does not match the schema", () =>
     withClient(
       ({ url }) =>
         url.pathname.endsWith("text") ? new Response("<b>Anna</b>") : json({ offer: { premium: "Anna", anna: 1 } }),
@@ -239,7 +239,7 @@ describe("an unsuccessful status", () => {
   ]
   for (const [code, headers, reason, retry_after_ms] of cases) {
     it.effect(
-      `${code} with the headers ${JSON.stringify(headers)} becomes ${reason} with ${retry_after_ms ?? "no"} retry_after_ms`,
+      `becomes ${reason} with ${retry_after_ms ?? "no"} retry_after_ms if it is ${code} with the headers ${JSON.stringify(headers)}`,
       () =>
         withClient(
           () => status(code, headers),
@@ -306,7 +306,7 @@ describe("an HTTP client's options", () => {
     assert.deepStrictEqual(faults({ base_url: "https://acme.example/?a=1" }), ["base_url"])
   })
 
-  it.effect("require a base URL for each environment", () =>
+  it.effect("can have a different base URL for each environment", () =>
     withClient(
       ok,
       (http, requests) =>
@@ -346,7 +346,7 @@ describe("a carrier request", () => {
     })
   )
 
-  it.effect("tells a wrapping transport its purpose, and which values must not be recorded", () =>
+  it.effect("tells a custom transport the request's purpose and which values must not be recorded", () =>
     Effect.gen(function* () {
       const seen: Array<SentRequest | null> = []
       const recorder = HttpClient.make((request) =>

@@ -71,7 +71,7 @@ describe("a failed request", () => {
     ["a 429 with a wait longer than the timeout", () => status(429, { "retry-after": "30" }), "rate_limited"],
     ["a 503 for maintenance", () => status(503, { "retry-after": "600" }), "maintenance"],
     ["an expired certificate", () => ({ code: "CERT_HAS_EXPIRED" }), "carrier_error"],
-    ["a refused non-public address", () => ({ code: "REFUSED_ADDRESS" }), "carrier_error"]
+    ["a refused address that is not public", () => ({ code: "REFUSED_ADDRESS" }), "carrier_error"]
   ]
   for (const [name, failure, reason] of lasting) {
     it.effect(`is not retried after ${name}`, () =>
@@ -92,7 +92,7 @@ describe("a failed request", () => {
 })
 
 describe("a call's timeout", () => {
-  it.effect("comes from the line, can be lowered by the request, and includes the retry", () =>
+  it.effect("is set by the line, can be lowered by a request, and includes the retry", () =>
     Effect.gen(function* () {
       const silent = yield* outcome(() => "silence", {}, { timeout_ms: 4_000 })
       assert.deepStrictEqual([silent.ended, silent.requests, silent.after_ms], ["timeout", 1, 4_000])

@@ -27,7 +27,7 @@ const issuing = (
   }
 }
 
-describe("a token", () => {
+describe("an OAuth token", () => {
   it.effect("is requested with the connection's credentials, and reused until shortly before it expires", () =>
     withClient(
       issuing(),
@@ -86,7 +86,7 @@ describe("a token", () => {
     )
   )
 
-  it.effect("still reaches waiting calls if the call that requested the token is interrupted", () =>
+  it.effect("reaches waiting calls even if the call that requested the token is interrupted", () =>
     Effect.gen(function* () {
       const token = yield* Deferred.make<Response>()
       yield* withClient(
@@ -130,7 +130,7 @@ describe("a token", () => {
   )
 })
 
-describe("a token that the carrier rejects", () => {
+describe("an OAuth token that the carrier rejects", () => {
   /** Tokens that stop working long before they expire. */
   const ending = (): Script => {
     const carrier = issuing()
@@ -151,7 +151,7 @@ describe("a token that the carrier rejects", () => {
     )
   )
 
-  it.effect("is renewed once for all calls that fail because of it", () => {
+  it.effect("is renewed once for all calls that the carrier rejects", () => {
     const carrier = issuing()
     let isRevoked = false
     return withClient(
@@ -196,7 +196,7 @@ describe("a token that the carrier rejects", () => {
     })
   )
 
-  it.effect("is renewed once: if the carrier also rejects the new token, the call fails", () =>
+  it.effect("is renewed only once: the call fails if the carrier rejects the new token", () =>
     withClient(
       (got) => (isToken(got) ? json({ access_token: "t" }) : status(401)),
       (http, requests) =>
@@ -212,8 +212,8 @@ describe("a token that the carrier rejects", () => {
   )
 })
 
-describe("a token that cannot be obtained", () => {
-  it.effect("fails the call with the token endpoint's error, and the next call requests it again", () =>
+describe("an OAuth token that cannot be obtained", () => {
+  it.effect("makes the call fail with the token endpoint's error, and is requested again by the next call", () =>
     withClient(
       (got, count) => (!isToken(got) ? json({}) : count === 1 ? status(401) : json({ access_token: "t1" })),
       (http, requests) =>
@@ -228,7 +228,7 @@ describe("a token that cannot be obtained", () => {
     )
   )
 
-  it.effect("is requested again after a temporary error, even for a request that is unsafe to repeat", () =>
+  it.effect("is requested again after a temporary error, even for a call that is not idempotent", () =>
     withClient(
       (got, count) => (!isToken(got) ? json({}) : count === 1 ? status(503) : json({ access_token: "t1" })),
       (http, requests) =>
@@ -242,7 +242,7 @@ describe("a token that cannot be obtained", () => {
     )
   )
 
-  it.effect("times out if its endpoint hangs, even if new calls keep waiting for it", () =>
+  it.effect("times out if the token endpoint hangs, even if new calls start waiting", () =>
     withClient(
       (got, count) => (count === 1 ? "silence" : isToken(got) ? json({ access_token: "t1" }) : json({})),
       (http, requests) =>
@@ -268,7 +268,7 @@ describe("a token that cannot be obtained", () => {
     "t",
     { access_token: "t", expires_in: "soon" }
   ]) {
-    it.effect(`fails the call without quoting the token endpoint's answer: ${JSON.stringify(token)}`, () =>
+    it.effect(`makes the call fail without quoting the token endpoint's answer: ${JSON.stringify(token)}`, () =>
       withClient(
         (got) => (isToken(got) ? json(token) : json({})),
         (http) =>

@@ -130,7 +130,7 @@ describe("a circuit change", () => {
 
 describe("the carriers' status", () => {
   testInWorld(
-    "shows the circuit, the latest outcomes and the remaining limits for each line and environment",
+    "shows each line's circuit, latest outcomes and remaining limits per environment",
     Effect.gen(function* () {
       yield* work
       yield* startMany(3)
@@ -186,7 +186,7 @@ describe("the carriers' status", () => {
 describe("an operator", () => {
   const sick = prompt("sick", unavailable("carrier_error"), { idempotent: false })
   testInWorld(
-    "closes a carrier's circuit, and the carrier is asked immediately; the log names the operator",
+    "can close a carrier's circuit, and the carrier is asked immediately",
     Effect.gen(function* () {
       yield* work
       yield* startMany(20)

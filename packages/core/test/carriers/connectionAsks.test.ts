@@ -89,7 +89,7 @@ describe("an ask", () => {
     }
   })
 
-  testInWorld("is polled again once its connection is set again", () => {
+  testInWorld("is not polled while its connection is missing, and is polled once the connection is set again", () => {
     const carrier = polled(carrierId, 1)
     const adapter = { ...carrier.adapter, connection: fields }
     return {
@@ -110,7 +110,7 @@ describe("an ask", () => {
     }
   })
 
-  testInWorld("is not made for a price refresh if the connection is missing", () => {
+  testInWorld("is followed by no refresh after the connection was removed", () => {
     let refreshed = 0
     const carrier = prompt(carrierId, offers(offer({ refresh_after_ms: 60_000 })), {
       rest: {

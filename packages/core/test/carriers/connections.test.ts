@@ -13,7 +13,7 @@ describe("setting a connection", () => {
   const carrier = appointing({ environments: ["live"] })
   const open = prompt("open")
   testInWorld(
-    "names every invalid field, and never repeats a value",
+    "fails with an error that names every invalid field and repeats no value",
     Effect.gen(function* () {
       const wrong: ReadonlyArray<readonly [unknown, object, ReadonlyArray<string>]> = [
         [{}, {}, ["values.producer_code", "values.api_key"]],
@@ -102,7 +102,7 @@ describe("testing a connection", () => {
     body: InWorld<unknown>
   ) => testInWorld(name, Effect.andThen(set(given), body), carriers(appointing({ testConnection })))
 
-  testInWorld("passes the values to the carrier, and keeps the result until other values are set", () => {
+  testInWorld("passes the values to the carrier, and keeps the result until the connection is set again", () => {
     const tested: Array<unknown> = []
     const testConnection = (values: unknown, environment: unknown) =>
       Effect.sync(() => void tested.push(values, environment)).pipe(Effect.as({ ok: true as const }))

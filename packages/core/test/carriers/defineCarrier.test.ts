@@ -139,7 +139,7 @@ describe("a defined carrier", () => {
   })
 
   testInWorld(
-    "declines in its appetite function, which gets typed facts and the date",
+    "can decline in its appetite function, based on typed facts",
     Effect.gen(function* () {
       yield* work
       const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "mobile_home" } }
@@ -230,7 +230,7 @@ describe("an error in a defined carrier", () => {
     }
   })
   testInWorld(
-    "is logged with its location and without its message if its own code throws",
+    "is logged with its location but without its message if the ask function throws",
     Effect.gen(function* () {
       const { id, lines } = yield* logOfRequest()
       const line = single(lines, "A carrier's adapter failed")
@@ -302,7 +302,7 @@ describe("a defined carrier's connection", () => {
     })
   )
 
-  it.effect("is never incomplete: the carrier is not called if a value is missing", () =>
+  it.effect("must be complete: the carrier is not called if a value is missing", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(connected.ask({ ...ask, connection: { producer_code: "P-1" } }))
       assert.strictEqual(exit._tag, "Failure")
@@ -351,7 +351,7 @@ describe("a defined carrier's facts", () => {
       ])
   })
   testInWorld(
-    "have the types of its line",
+    "are typed according to the request's line",
     Effect.gen(function* () {
       yield* work
       const ids = [yield* start({ line: "renters" }, live), yield* start({ line: "pet" }, live)]

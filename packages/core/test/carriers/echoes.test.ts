@@ -259,7 +259,7 @@ describe("a secret that a carrier repeats", () => {
     )
   }
 
-  it.effect("is redacted when an operator asks the carrier", () =>
+  it.effect("is redacted in the answer that CarrierContract.ask returns", () =>
     Effect.gen(function* () {
       const acme = defineCarrier({
         id: "naic:12345",

@@ -24,7 +24,7 @@ const acme = defineCarrier({
 })
 
 describe("a schema from another copy of Effect", () => {
-  it.effect("cannot read an answer", () =>
+  it.effect("causes an error that mentions the second copy when an answer is read", () =>
     withClient(
       () => json({ premium: "12.00" }),
       (http) =>

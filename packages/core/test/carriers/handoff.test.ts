@@ -87,7 +87,7 @@ describe("a handoff link", () => {
       [null, "404"]
     ] as const) {
       testInWorld(
-        `is logged if it ${how}, and ${page === null ? "the click gets a 404" : "the offer's own page opens"}`,
+        `causes a log entry if it ${how}, and ${page === null ? "the click gets a 404" : "the offer's own page opens"}`,
         Effect.gen(function* () {
           const { id, token } = yield* quoted
           const lines = yield* logOf(

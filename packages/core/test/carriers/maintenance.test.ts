@@ -12,7 +12,7 @@ const window = (from: number, until: number): MaintenanceWindow => ({
 })
 
 describe("a carrier in maintenance", () => {
-  testInWorld("is not asked if it reopens too late for the request, and the result says so", () => {
+  testInWorld("is not asked if it reopens too late for the request, and the result has the reason maintenance", () => {
     const closed = prompt("closed", offers(), { maintenance: [window(-60, 3_600)] })
     const later = prompt("later", offers(), { maintenance: [window(60, 3_600)] })
     return {
@@ -62,7 +62,7 @@ describe("a carrier in maintenance", () => {
     }
   })
 
-  testInWorld("is not polled about an ask that it has accepted until it reopens", () => {
+  testInWorld("is not polled for an accepted ask until it reopens", () => {
     const polls: Array<number> = []
     const closing = prompt(
       "polled",
@@ -92,7 +92,7 @@ describe("a carrier in maintenance", () => {
     }
   })
 
-  testInWorld("is not asked for a refresh, and the quote stays unchanged", () => {
+  testInWorld("is not asked to refresh an offer, and the quote stays active", () => {
     let refreshes = 0
     const lasting = prompt("lasting", offers(offer({ refresh_after_ms: 60_000 })), {
       maintenance: [window(30, 3_600)],

@@ -190,7 +190,7 @@ describe("a wait in milliseconds", () => {
   })
 
   for (const millis of [9e15, 1e300]) {
-    testInWorld(`leaves the quote unchanged if the next refresh is ${millis} ms away`, () => {
+    testInWorld(`leaves the quote unchanged even if a refresh must wait ${millis} ms`, () => {
       const scripted = prompt("own", offers(offer({ refresh_after_ms: minuteMs, expires_at: null })), {
         rest: { refresh: () => Effect.succeed(Reply.unavailable("maintenance", millis)) }
       })

@@ -61,7 +61,7 @@ const references = (storage: Storage["Service"]) =>
   })
 
 describe("a callback with the carrier's own reference", () => {
-  testInWorld("reaches the ask that the carrier accepted under this reference, once", () => {
+  testInWorld("reaches the ask that the carrier accepted under that reference, but only once", () => {
     const scripted = callingBack("calls")
     return {
       ...carriers(scripted),
@@ -129,7 +129,7 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld("never reaches another organization; a reply that reuses an active reference is unreadable", () => {
+  testInWorld("never reaches another organization's ask, even if the carrier reuses the reference", () => {
     const scripted = repeating()
     return {
       ...carriers(scripted),
@@ -158,7 +158,7 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld("reaches the latest ask if the carrier reuses the reference of an ended or erased ask", () => {
+  testInWorld("reaches the latest ask if the carrier has reused an ended ask's reference", () => {
     const scripted = repeating()
     return {
       ...carriers(scripted),
@@ -182,7 +182,7 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld("can name the ask by its idempotency key if the carrier has no references", () => {
+  testInWorld("may contain the ask's idempotency key instead if the carrier has no references", () => {
     const unnamed = prompt(
       "calls",
       { kind: "pending", ref: "", poll_after_ms: null },
@@ -228,7 +228,7 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld("creates a bounded number of records if the reference is unknown, all erased after an hour", () => {
+  testInWorld("creates a bounded number of records if the reference is unknown", () => {
     const scripted = callingBack("calls")
     return {
       ...carriers(scripted),
@@ -259,7 +259,7 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld("leaves no readable reference in storage, and none once the request is erased", () => {
+  testInWorld("leaves no plain-text reference in storage", () => {
     const scripted = callingBack("calls")
     return {
       ...carriers(scripted),
@@ -280,7 +280,7 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld("still reaches its ask after a seal key rotation", () => {
+  testInWorld("reaches its ask even after a seal key rotation", () => {
     const scripted = callingBack("calls")
     return {
       ...carriers(scripted),
@@ -295,7 +295,7 @@ describe("a callback with the carrier's own reference", () => {
     }
   })
 
-  testInWorld("leaves no reference in storage once its quotes are erased", () => {
+  testInWorld("leaves no reference in storage once the request's quotes are erased", () => {
     const scripted = callingBack("calls")
     return {
       ...carriers(scripted),

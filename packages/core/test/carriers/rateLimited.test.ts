@@ -66,7 +66,7 @@ describe("a rate-limited ask", () => {
     }
   })
 
-  testInWorld("ends with the same reason as an ask delayed too long by the carrier's declared rate", () => {
+  testInWorld("ends as rate limited if the carrier's declared rate leaves too little time", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     return {
       ...carriers(rationed),
@@ -162,19 +162,16 @@ describe("answers over HTTP", () => {
     )
   }
 
-  testInWorld(
-    "a 503 from a carrier that is not idempotent ends the ask, because the carrier may have accepted it",
-    () => {
-      const server = FakeCarrier.make(() => FakeCarrier.status(503, { "retry-after": "5" }))
+  testInWorld("a 503 with a short Retry-After ends the ask if the carrier is not idempotent", () => {
+    const server = FakeCarrier.make(() => FakeCarrier.status(503, { "retry-after": "5" }))
 
-      return {
-        carriers: [asked(false)],
-        surroundings: Layer.succeed(CarrierTransport, server.client),
-        body: Effect.gen(function* () {
-          assert.deepStrictEqual(yield* after(30), ["naic:12345 no_answer carrier_error"])
-          assert.lengthOf(server.requests, 1)
-        })
-      }
+    return {
+      carriers: [asked(false)],
+      surroundings: Layer.succeed(CarrierTransport, server.client),
+      body: Effect.gen(function* () {
+        assert.deepStrictEqual(yield* after(30), ["naic:12345 no_answer carrier_error"])
+        assert.lengthOf(server.requests, 1)
+      })
     }
-  )
+  })
 })

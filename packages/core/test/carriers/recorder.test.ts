@@ -19,7 +19,7 @@ import { pass } from "../quoting/support.ts"
 import { ask, onRecord, send, stored, testRecorded, testRecordedBy } from "./onRecord.ts"
 import { appointing, given, set } from "./support.ts"
 
-describe("an exchange with a carrier", () => {
+describe("an exchange record", () => {
   const posting = carrier("acme", () =>
     send(
       HttpClientRequest.post("https://api.acme.example/v2/quotes?zip=10001&key=hidden").pipe(
@@ -38,7 +38,7 @@ describe("an exchange with a carrier", () => {
     adapter: { ...posting.adapter, redact: ["applicant", "drivers.*.name"] }
   }
   testRecorded(
-    "is recorded without declared facts, secrets, undeclared headers and query values",
+    "contains no declared facts, secrets, undeclared headers or query values",
     Effect.gen(function* () {
       const id = yield* ask()
       const [exchange, ...others] = yield* onRecord()
@@ -110,15 +110,15 @@ describe("an exchange with a carrier", () => {
     )
   const keeping = csv()
   for (const [what, scripted, kept] of [
-    ["recorded only as type and length", csv(), { body: null, kept: "left_out" }],
+    ["only as type and length", csv(), { body: null, kept: "left_out" }],
     [
-      "recorded completely if the carrier allows it",
+      "completely if the carrier allows it",
       { ...keeping, adapter: { ...keeping.adapter, keeps_text_bodies: true } },
       { body: "Ada;40", kept: "whole" }
     ]
   ] as const) {
     testRecorded(
-      `has bodies other than JSON and XML ${what}`,
+      `contains bodies other than JSON and XML ${what}`,
       Effect.gen(function* () {
         yield* ask()
         const [exchange] = yield* onRecord()
@@ -135,7 +135,7 @@ describe("an exchange with a carrier", () => {
     )
   )
   testRecorded(
-    "has a bounded record: long bodies are truncated, and only the first HTTP exchanges are kept",
+    "is bounded: long bodies are truncated, and only the first HTTP exchanges are kept",
     Effect.gen(function* () {
       yield* ask()
       const [exchange] = yield* onRecord()
@@ -168,7 +168,7 @@ describe("an exchange with a carrier", () => {
   )
 
   testRecorded(
-    "shows the error's class and code if it reaches no server",
+    "shows the error's class and code if no server is reached",
     Effect.gen(function* () {
       yield* ask()
       const found = yield* onRecord()
@@ -211,7 +211,7 @@ describe("an exchange with a carrier", () => {
     { idempotent: false }
   )
   testRecorded(
-    "contains no secret from the connection in a URL that encodes it differently",
+    "contains no secret from the connection, even in a URL that encodes the secret differently",
     Effect.gen(function* () {
       yield* set({ ...given, api_key: "Zq7x/Zq+7x==" })
       yield* ask()
@@ -267,7 +267,7 @@ describe("exchange records", () => {
   )
 
   testRecorded(
-    "include polls, even those without an answer yet",
+    "include polls whose answer is pending",
     Effect.gen(function* () {
       yield* ask(30 * secondMs)
       assert.deepStrictEqual(
@@ -278,7 +278,7 @@ describe("exchange records", () => {
     polled("acme", 2)
   )
 
-  testRecordedBy("include callbacks with their content, even late ones", () => {
+  testRecordedBy("include callbacks and their content, even if a callback is late", () => {
     const calling = callingBack("acme")
 
     return {

@@ -125,38 +125,35 @@ describe("the OnCarrierExchange hook", () => {
       offers(offer({ term_months: 7 }))
     )
   )
-  testRecordedBy(
-    "receives each exchange's outcome, with broken rules and without bodies, even if exchanges are not recorded",
-    () => {
-      const seen: Array<CarrierExchange> = []
+  testRecordedBy("receives each exchange's outcome without bodies, even if exchanges are not recorded", () => {
+    const seen: Array<CarrierExchange> = []
 
-      return {
-        recording: { sandbox: "none", live: "none" },
-        onExchange: (exchange) => seen.push(exchange),
-        scripted: posting,
-        body: Effect.gen(function* () {
-          const id = yield* ask()
-          assert.deepStrictEqual(
-            seen.map(({ quote_request_id }) => `${quote_request_id}`),
-            [id]
-          )
-          assert.deepInclude(seen[0], {
-            exchange: "ask",
-            carrier_id: "acme",
-            outcome: "unavailable",
-            reason: "unreadable_answer"
-          })
-          assert.deepStrictEqual(
-            seen[0]?.broken_rules.map(({ path }) => path),
-            ["offers.0.term_months"]
-          )
-          assert.deepInclude(seen[0]?.http[0], { host: "api.acme.example", path: "/quotes?name", status: 200 })
-          assert.notInclude(JSON.stringify(seen), "Ada")
-          assert.lengthOf(yield* onRecord(), 0)
+    return {
+      recording: { sandbox: "none", live: "none" },
+      onExchange: (exchange) => seen.push(exchange),
+      scripted: posting,
+      body: Effect.gen(function* () {
+        const id = yield* ask()
+        assert.deepStrictEqual(
+          seen.map(({ quote_request_id }) => `${quote_request_id}`),
+          [id]
+        )
+        assert.deepInclude(seen[0], {
+          exchange: "ask",
+          carrier_id: "acme",
+          outcome: "unavailable",
+          reason: "unreadable_answer"
         })
-      }
+        assert.deepStrictEqual(
+          seen[0]?.broken_rules.map(({ path }) => path),
+          ["offers.0.term_months"]
+        )
+        assert.deepInclude(seen[0]?.http[0], { host: "api.acme.example", path: "/quotes?name", status: 200 })
+        assert.notInclude(JSON.stringify(seen), "Ada")
+        assert.lengthOf(yield* onRecord(), 0)
+      })
     }
-  )
+  })
 
   const hidden = () => new EvalError("hidden")
   const failing: ReadonlyArray<readonly [how: string, onExchange: () => void]> = [
@@ -166,7 +163,7 @@ describe("the OnCarrierExchange hook", () => {
         throw hidden()
       }
     ],
-    ["rejects", () => Promise.reject(hidden())]
+    ["returns a promise that rejects", () => Promise.reject(hidden())]
   ]
   for (const [how, onExchange] of failing) {
     testRecorded(
@@ -193,7 +190,7 @@ describe("the OnCarrierExchange hook", () => {
 
 describe("an exchange whose record cannot be stored", () => {
   testInWorld(
-    "still delivers the carrier's answer",
+    "does not prevent the carrier's answer from being used",
     Effect.gen(function* () {
       const id = yield* ask(30 * secondMs)
       assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
@@ -223,7 +220,7 @@ const apart = <A, E, R>(body: Effect.Effect<A, E, R>) => Effect.provideService(b
 
 describe("the carrier metrics", () => {
   testRecorded(
-    "count exchanges by carrier, line, environment, outcome and reason, and time them",
+    "count and time exchanges by carrier, line, environment, outcome and reason",
     apart(
       Effect.gen(function* () {
         yield* ask(10 * secondMs)
@@ -239,7 +236,7 @@ describe("the carrier metrics", () => {
 })
 
 describe("an adapter call's span", () => {
-  testRecordedBy("names the carrier, line, attempt and outcome, and contains no spans for HTTP requests", () => {
+  testRecordedBy("names the carrier, line, attempt and outcome, but contains no query values", () => {
     const spans: Array<{ readonly name: string; readonly attributes: ReadonlyMap<string, unknown> }> = []
     const tracer = Tracer.make({
       span: (options) => {

@@ -64,7 +64,7 @@ const mostInAMinute = (moments: ReadonlyArray<number>): number =>
 
 describe("hosts that share one storage backend", () => {
   testInWorld(
-    "stay within a carrier's declared rate together, and use all of it",
+    "together stay within a carrier's declared rate, but use the whole rate",
     Effect.gen(function* () {
       const rate_per_minute = 120
       const minutes = 10
@@ -82,7 +82,7 @@ describe("hosts that share one storage backend", () => {
   )
 
   testInWorld(
-    "have no more concurrent calls together than a carrier allows, and delay no other carrier",
+    "together make no more concurrent calls than a carrier allows",
     Effect.gen(function* () {
       let running = 0
       let most = 0
@@ -114,7 +114,7 @@ describe("hosts that share one storage backend", () => {
     })
   )
 
-  testInWorld("do not ask a carrier whose circuit another host has opened, and together send one trial ask", () => {
+  testInWorld("do not ask a carrier whose circuit another host has opened", () => {
     const sick = prompt("sick", unavailable("maintenance"), { idempotent: false })
     const well = prompt("sick")
     return {
@@ -181,7 +181,7 @@ describe("hosts that share one storage backend", () => {
 })
 
 describe("a carrier's call count", () => {
-  testInWorld("is kept per connection: organizations do not limit each other", () => {
+  testInWorld("is kept per connection, so that organizations do not limit each other", () => {
     const rationed = appointing({}, { rate_per_minute: 1 })
     return {
       ...carriers(rationed),
@@ -199,7 +199,7 @@ describe("a carrier's call count", () => {
     }
   })
 
-  testInWorld("is kept per environment if a carrier has no connections", () => {
+  testInWorld("is kept per environment if the carrier has no connections", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     return {
       ...carriers(rationed),

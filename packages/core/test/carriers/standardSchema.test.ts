@@ -31,7 +31,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it.effect("is unreadable if it does not match the schema, and the error names paths but no values", () =>
+  it.effect("causes an error with paths but no values if it does not match the schema", () =>
     Effect.gen(function* () {
       const answer = yield* answered(() => json({ number: 7, premium_cents: "s3cret", notes: ["a", 1] }))
       const { reason, broken_rules } = yield* Effect.flip(
@@ -71,7 +71,7 @@ describe("an answer read with a Standard Schema", () => {
       )
     ))
 
-  it.effect("has lists in XML where the schema has them, at any depth and behind references", () =>
+  it.effect("has XML lists wherever the schema has lists, at any depth", () =>
     Effect.gen(function* () {
       const Driver = z.object({
         Name: z.string(),
@@ -91,7 +91,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it.effect("has lists in XML where the schema has them, even next to types that JSON Schema lacks", () =>
+  it.effect("has XML lists wherever the schema has lists, even next to types that JSON Schema lacks", () =>
     Effect.gen(function* () {
       const Rated = z.object({ Quote: z.object({ Until: z.coerce.date(), Note: z.array(z.string()) }) })
       const answer = yield* answered(xml("<Quote><Until>2026-12-01</Until><Note>a</Note></Quote>"))
@@ -107,7 +107,7 @@ describe("an answer read with a Standard Schema", () => {
     })
   )
 
-  it.effect("has lists of repeated XML elements if the schema cannot describe lists", () =>
+  it.effect("has a list for each repeated XML element if the schema provides no JSON Schema", () =>
     Effect.gen(function* () {
       const answer = yield* answered(xml("<Quote><Note>a</Note><Note>b</Note></Quote>"))
       assert.strictEqual(

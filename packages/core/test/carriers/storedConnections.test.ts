@@ -46,7 +46,7 @@ const onStorage = (
   )
 
 describe("a stored connection", () => {
-  onStorage("contains no value in plain text, not even inside a request", (storage, texts) =>
+  onStorage("contains no value in plain text", (storage, texts) =>
     Effect.gen(function* () {
       const testConnection = () => Effect.succeed({ ok: false, message: "No such producer: PROD." } as const)
       const host = yield* hostOn(storage, appointing({ testConnection }).adapter)
@@ -69,7 +69,7 @@ describe("a stored connection", () => {
     })
   )
 
-  onStorage("reaches the other hosts within a second, as does its removal", (storage) =>
+  onStorage("reaches other hosts within a second after it is set or removed", (storage) =>
     Effect.gen(function* () {
       const here = yield* hostOn(storage, appointing().adapter)
       const elsewhere = yield* hostOn(storage, appointing().adapter)
@@ -88,7 +88,7 @@ describe("a stored connection", () => {
     })
   )
 
-  onStorage("is not used if a field that the carrier now requires is missing", (storage) =>
+  onStorage("is not used if a required field is missing", (storage) =>
     Effect.gen(function* () {
       const before = yield* hostOn(storage, appointing().adapter)
       const more = { ...fields, login: "string" } as const

@@ -52,7 +52,7 @@ const deductible = "<Deductible>0500</Deductible>"
 const quoteOf = (rated: typeof Rated.Type) => rated.Envelope.Body.Quote
 
 describe("an answer in XML", () => {
-  it.effect("is read by its schema, with envelopes, prefixes, attributes, CDATA, references and decoded text", () =>
+  it.effect("is read with its schema despite envelopes, prefixes, attributes, CDATA and character references", () =>
     Effect.gen(function* () {
       const driver = "<Driver><Name><![CDATA[Ada & <Co>]]> &#233;&amp;</Name></Driver>"
       const found = yield* read(soap(`${deductible}${driver}<q:Note>0012</q:Note><Unknown/>`), Rated)
@@ -83,7 +83,7 @@ describe("an answer in XML", () => {
     })
   )
 
-  it.effect("can be one of several types, even in lists and in recursive schemas", () =>
+  it.effect("can be read with a union schema, even with lists and recursive types", () =>
     Effect.gen(function* () {
       interface Part {
         readonly Code: string
@@ -134,7 +134,7 @@ describe("an answer in XML", () => {
     })
   )
 
-  it.effect("is reported by path and without values if it does not match the schema", () =>
+  it.effect("causes an error with paths but no values if it does not match the schema", () =>
     Effect.gen(function* () {
       const { broken_rules, message, reason } = yield* refusal(soap("<Deductible>secret</Deductible>"), Rated)
       assert.strictEqual(reason, "unreadable_answer")
@@ -155,7 +155,7 @@ describe("an answer in XML", () => {
     ["a custom entity", "<a>&nbsp;</a>"],
     ["elements nested too deeply", `${"<a>".repeat(100_000)}${"</a>".repeat(100_000)}`],
     ["too many elements", `<a>${"<b/>".repeat(200_000)}</a>`],
-    ["a missing end tag", "<a><b></b>"],
+    ["an element without an end tag", "<a><b></b>"],
     ["two root elements", "<a/><b/>"],
     ["no root element", " "],
     ["a duplicate attribute", '<a b="1" b="2"/>'],
@@ -189,32 +189,34 @@ const sentBy = (xml: XmlDocument, more: { readonly content_type?: string } = {})
   )
 
 describe("a request in XML", () => {
-  it.effect("has fields as elements and attributes, lists as repeated elements, and omits undefined fields", () =>
-    Effect.gen(function* () {
-      const { body, headers } = yield* sentBy({
-        "q:Quote": {
-          "@xmlns:q": "urn:quotes",
-          "@test": true,
-          "@none": undefined,
-          Zip: "00501",
-          Claims: 0,
-          Middle: undefined,
-          Driver: [{ Name: 'Ada & "Bob" <x>' }, { Name: "é" }],
-          Limit: { "@unit": "USD", "#text": 20_000 },
-          None: []
-        }
+  it.effect(
+    "contains fields as elements or attributes and lists as repeated elements, and omits undefined fields",
+    () =>
+      Effect.gen(function* () {
+        const { body, headers } = yield* sentBy({
+          "q:Quote": {
+            "@xmlns:q": "urn:quotes",
+            "@test": true,
+            "@none": undefined,
+            Zip: "00501",
+            Claims: 0,
+            Middle: undefined,
+            Driver: [{ Name: 'Ada & "Bob" <x>' }, { Name: "é" }],
+            Limit: { "@unit": "USD", "#text": 20_000 },
+            None: []
+          }
+        })
+        assert.strictEqual(
+          body,
+          '<?xml version="1.0" encoding="UTF-8"?><q:Quote xmlns:q="urn:quotes" test="true"><Zip>00501</Zip><Claims>0</Claims>' +
+            '<Driver><Name>Ada &amp; "Bob" &lt;x&gt;</Name></Driver><Driver><Name>é</Name></Driver>' +
+            '<Limit unit="USD">20000</Limit></q:Quote>'
+        )
+        assert.strictEqual(headers.get("content-type"), "application/xml")
+        assert.strictEqual(headers.get("accept"), "application/xml, text/xml")
+        const { headers: others } = yield* sentBy({ a: "" }, { content_type: "application/soap+xml; charset=utf-8" })
+        assert.strictEqual(others.get("content-type"), "application/soap+xml; charset=utf-8")
       })
-      assert.strictEqual(
-        body,
-        '<?xml version="1.0" encoding="UTF-8"?><q:Quote xmlns:q="urn:quotes" test="true"><Zip>00501</Zip><Claims>0</Claims>' +
-          '<Driver><Name>Ada &amp; "Bob" &lt;x&gt;</Name></Driver><Driver><Name>é</Name></Driver>' +
-          '<Limit unit="USD">20000</Limit></q:Quote>'
-      )
-      assert.strictEqual(headers.get("content-type"), "application/xml")
-      assert.strictEqual(headers.get("accept"), "application/xml, text/xml")
-      const { headers: others } = yield* sentBy({ a: "" }, { content_type: "application/soap+xml; charset=utf-8" })
-      assert.strictEqual(others.get("content-type"), "application/soap+xml; charset=utf-8")
-    })
   )
 
   const wrong: ReadonlyArray<readonly [string, XmlDocument, RegExp]> = [
@@ -265,7 +267,7 @@ describe("a request in XML", () => {
 const kept = (text: string, paths: ReadonlyArray<string> = []) =>
   Redaction.bodyOf(text, "text/xml", Redaction.redactionAfter({ redact: paths }, undefined, []))
 
-describe("an XML record", () => {
+describe("an XML body's record", () => {
   const body =
     '<s:Envelope xmlns:s="urn:s"><s:Body>\n  <Quote ref="Q-7"><Applicant email="a@b.example"><Name>Ada</Name></Applicant>' +
     "<Driver><Name>Ada</Name><Age>40</Age></Driver><Driver><Name>Bob</Name><Age>41</Age></Driver>" +
@@ -286,14 +288,14 @@ describe("an XML record", () => {
     }
   })
 
-  it("can omit attributes, one of several elements, and everything in an element", () => {
+  it("can redact attributes, one of several elements, and everything in an element", () => {
     assert.include(kept(body, ["Applicant.email"]), '<Applicant email="[redacted]"><Name>Ada</Name>')
     assert.include(kept(body, ["Applicant.@email"]), '<Applicant email="[redacted]"><Name>Ada</Name>')
     assert.include(kept(body, ["Driver.1"]), "<Age>40</Age></Driver><Driver>[redacted]</Driver>")
     assert.include(kept(body, ["Applicant.*"]), '<Applicant email="[redacted]"><Name>[redacted]</Name></Applicant>')
   })
 
-  it("is not kept if the body cannot be parsed", () => {
+  it("is omitted if the body cannot be parsed", () => {
     assert.isNull(kept('<!DOCTYPE a [<!ENTITY x "1">]><a>&x;</a>'))
     assert.isNull(kept("<html><p>Please log in</html>"))
   })

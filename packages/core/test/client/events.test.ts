@@ -71,7 +71,7 @@ describe("an event feed", () => {
       )
   })
 
-  it("waits longer and longer once it has caught up, and only briefly after an event", async () => {
+  it("doubles its wait while there are no new events, and resets the wait after an event", async () => {
     const empty = page("c0")
     const { calls, client } = scripted(empty, empty, empty, empty, empty, empty, page("c1", "a"), empty, "hangs")
     reading(client.events({ poll_ms: 100 }))
@@ -97,7 +97,7 @@ describe("an event feed", () => {
     assert.deepStrictEqual(note.seen, ["a c1"])
   })
 
-  it("throws any other error, such as an expired cursor", async () => {
+  it("throws an error that is not temporary, such as an expired cursor", async () => {
     const expired = failing("read_status")
     const note = reading(scripted(page("c1", "a"), expired).client.events())
     await settle()
@@ -119,7 +119,7 @@ describe("an event feed", () => {
     assert.strictEqual(note.ended, "without an error")
   })
 
-  it("yields no further event once it is aborted", async () => {
+  it("yields no event after it is aborted", async () => {
     const controller = new AbortController()
     const { client } = scripted(page("c1", "a", "b", "c"))
     const seen: Array<string> = []
@@ -135,7 +135,7 @@ describe("an event feed", () => {
     ["limit", JSON.parse('{ "limit": "5" }')],
     ["poll_ms", { poll_ms: 0 }]
   ]
-  it.each(wrong)("immediately rejects an invalid %s, and names it", (name, options) => {
+  it.each(wrong)("immediately throws an error for an invalid %s", (name, options) => {
     const { client } = scripted(page("c1"))
     assert.throws(() => client.events(options), new RegExp(` ${name}: Must be a number from `))
   })

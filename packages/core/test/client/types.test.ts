@@ -23,7 +23,7 @@ const consentReceiptId = "receipt-0001"
 const keys = { request_key: "first", consent_receipt_id: consentReceiptId } as const
 
 describe("the types of start_quote_request", () => {
-  it("accept a line's facts, any of which may still be missing", () => {
+  it("accept a line's facts even if some are missing", () => {
     standard((client) => {
       const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
       client.start_quote_request({ line: "renters", ...keys, application })
@@ -87,7 +87,7 @@ describe("the types of start_quote_request", () => {
 })
 
 describe("the types of call options", () => {
-  it("require an idempotency key where the call needs it", () => {
+  it("require an idempotency key for calls that need a key", () => {
     standard((client) => {
       client.advance_time({ seconds: 60 }, { idempotency_key: "a-minute" })
       client.get_sandbox({})
@@ -124,7 +124,7 @@ describe("the types of an event", () => {
 })
 
 describe("isApiError", () => {
-  it("narrows an unknown error to one with a refusal's fields", () => {
+  it("narrows an unknown error's type to an API error with the given code", () => {
     expectTypeOf((error: unknown) => {
       if (isApiError(error, "needs_information")) {
         expectTypeOf(error.code).toEqualTypeOf<"needs_information">()

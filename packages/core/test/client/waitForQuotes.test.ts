@@ -82,7 +82,7 @@ describe("wait_for_quotes", () => {
     assert.strictEqual(note.error, forbidden)
   })
 
-  it("rejects with its signal's reason, even between two reads", async () => {
+  it("rejects with the abort signal's reason, even between two reads", async () => {
     const reason = new Error("The page was left.")
     for (const steps of [[answer(1, "in_progress"), "hangs"] as const, [failing("wait", 60)] as const]) {
       const controller = new AbortController()
@@ -109,13 +109,16 @@ describe("wait_for_quotes", () => {
     assert.strictEqual(calls[0]?.options.read_handle, "rh_1")
   })
 
-  it.each([0, -1, Number.NaN, 86_400_001])("rejects a timeout_ms of %d, and names it", async (timeout_ms) => {
-    const { client } = scripted(answer(1, "completed"))
-    const note = noted(client.wait_for_quotes("qreq_1", { timeout_ms }))
-    await vi.advanceTimersByTimeAsync(0)
-    assert.match(
-      String(note.error),
-      /^InvalidArgument: wait_for_quotes got an invalid argument\. timeout_ms: Must be a number from 1 to 86400000\.$/
-    )
-  })
+  it.each([0, -1, Number.NaN, 86_400_001])(
+    "rejects a timeout_ms of %d with an error that names timeout_ms",
+    async (timeout_ms) => {
+      const { client } = scripted(answer(1, "completed"))
+      const note = noted(client.wait_for_quotes("qreq_1", { timeout_ms }))
+      await vi.advanceTimersByTimeAsync(0)
+      assert.match(
+        String(note.error),
+        /^InvalidArgument: wait_for_quotes got an invalid argument\. timeout_ms: Must be a number from 1 to 86400000\.$/
+      )
+    }
+  )
 })

@@ -32,7 +32,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "starts at the end of a feed of any length",
+    "starts at the end of the feed, however long the feed is",
     Effect.gen(function* () {
       for (const length of [...range(0, 20), 63, 64, 65, 1_000]) {
         const handled: Array<Handled> = []
@@ -51,7 +51,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "receives every stored event if it starts at the oldest, and continues where it stopped after a restart",
+    "receives every stored event if it starts at the oldest event, and resumes where it stopped",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -69,7 +69,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "receives every event of a workspace created later, even while the consumer was stopped",
+    "receives every event of a workspace that was created after the consumer started",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const one = yield* host("one", handled)
@@ -89,7 +89,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "handles workspaces concurrently, up to its limit, and each workspace's events one at a time",
+    "handles several workspaces concurrently, but each workspace's events one at a time",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       for (const place of range(1, 4)) yield* organization(place)
@@ -153,7 +153,7 @@ describe("a consumer", () => {
   )
 
   test(
-    "finds events without a hint",
+    "finds new events even if no hint arrives",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -194,7 +194,7 @@ describe("a consumer", () => {
 
 describe("a consumer that stops", () => {
   test(
-    "finishes the event that it is handling, starts no other event, and stores its exact position",
+    "finishes the current event, starts no other event, and stores its position",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -241,7 +241,7 @@ describe("a consumer that stops", () => {
   )
 
   test(
-    "can be stopped by closing its scope",
+    "handles no events after its scope is closed",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -263,7 +263,7 @@ describe("a consumer that stops", () => {
 
 describe("starting a consumer", () => {
   test(
-    "fails if the name or an option is invalid, and the message names it",
+    "fails if the consumer's name or an option is invalid",
     Effect.gen(function* () {
       const one = yield* host("one", [])
       const refusals = [
@@ -281,7 +281,7 @@ describe("starting a consumer", () => {
   )
 
   test(
-    "fails under a name that the process already uses, until that consumer has stopped",
+    "fails if the process already runs a consumer with that name",
     Effect.gen(function* () {
       const one = yield* host("one", [])
       const { stop } = yield* one.consume()

@@ -16,7 +16,7 @@ import {
 
 describe("an event whose handler kills the process", () => {
   test(
-    "is parked after max_attempts crashes, wherever it is in the feed",
+    "is parked after max_attempts crashes, and later events are handled",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -107,7 +107,7 @@ describe("an event whose handler kills the process", () => {
   }
 
   test(
-    "is parked again if a retry kills the process; no other event loses an attempt",
+    "is parked again if a retry kills the process, and no other event loses an attempt",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const beside: Array<number> = []
@@ -176,7 +176,7 @@ describe("an event whose handler kills the process", () => {
   )
 
   test(
-    "is retried once even with max_attempts: 1, because the death may have had another cause",
+    "is never confused with an event that had not started when the process died",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const options = { max_attempts: 1, lease_ms: 1_000 } as const

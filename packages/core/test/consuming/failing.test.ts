@@ -144,7 +144,7 @@ describe("an event that fails", () => {
   )
 
   test(
-    "can be dropped while it is parked; retrying or dropping any other event returns not_found",
+    "can be dropped while it is parked, but not a second time",
     Effect.gen(function* () {
       yield* organization(1)
       const one = yield* host("one", [])
@@ -168,7 +168,7 @@ describe("an event that fails", () => {
 
 describe("a handler that hangs", () => {
   test(
-    "is aborted when its time is up, and the attempt is recorded as failed",
+    "is aborted after timeout_ms, and the attempt counts as failed",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -198,7 +198,7 @@ describe("a handler that hangs", () => {
   )
 
   test(
-    "is not called again before it returns if it ignores its signal; another process continues",
+    "is not called again before it returns, even if it ignores the abort signal",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)

@@ -67,7 +67,7 @@ describe("two processes that consume under one name", () => {
   )
 
   test(
-    "handle a dead process's event again once its lease has expired, and not before",
+    "let the living process retry a dead process's event once the lease expires",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -91,7 +91,7 @@ describe("two processes that consume under one name", () => {
   )
 
   test(
-    "continue without delay in one process after the other process has stopped",
+    "continue in one process immediately after the other process stops",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -143,7 +143,7 @@ describe("a process that cannot reach storage for longer than its lease", () => 
 
 describe("a process whose clock is far behind", () => {
   test(
-    "stops when it finds that another process has taken over, and undoes none of that process's work",
+    "stops when another process has taken over, and does not undo that process's progress",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       yield* organization(1)
@@ -194,8 +194,8 @@ describe("a consumer whose events were erased", () => {
   })
 
   for (const [how, erases, isTold] of [
-    ["is notified if they were too old, and continues at the oldest event", erase, true],
-    ["continues with the new feed after a reset, without a notification", reset, false]
+    ["is notified after a retention erasure, and continues at the oldest event", erase, true],
+    ["continues with the new feed after a reset, and is not notified", reset, false]
   ] as const) {
     test(
       how,
@@ -222,7 +222,7 @@ describe("a consumer whose events were erased", () => {
   }
 
   test(
-    "continues with the new events after a reset while it runs",
+    "continues with new events after a reset, even while the consumer runs",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const expired: Array<ExpiredEvents> = []
@@ -272,7 +272,7 @@ describe("a consumer whose events were erased", () => {
   )
 
   test(
-    "is not notified about events erased before its name was first used",
+    "is not notified about events erased before the consumer's first start",
     Effect.gen(function* () {
       const handled: Array<Handled> = []
       const expired: Array<ExpiredEvents> = []

@@ -31,7 +31,7 @@ const consumerMetrics = Effect.map(Metric.snapshot, (all) =>
   )
 )
 
-describe("an error in the program's own handler", () => {
+describe("an error from an event handler", () => {
   const failed = (options: object) =>
     logged(
       Effect.gen(function* () {
@@ -137,7 +137,7 @@ describe("a parked event", () => {
   )
 
   test(
-    "stays parked if the program's hook fails, and the failure is logged",
+    "stays parked if the on_parked hook fails, and the failure is logged",
     Effect.gen(function* () {
       yield* organization(1)
       const one = yield* host("one", [])
@@ -158,7 +158,7 @@ describe("a parked event", () => {
 
 describe("a consumer that is behind", () => {
   test(
-    "reports its lag as a metric, and its number of waiting events in the list",
+    "reports its lag as a metric and its number of waiting events in the consumer list",
     Effect.gen(function* () {
       yield* organization(1)
       const one = yield* host("one", [])

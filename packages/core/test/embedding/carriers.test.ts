@@ -55,7 +55,7 @@ describe("an embedded service's carriers", () => {
     })
   )
 
-  it.live("make start calls fail if one of them is invalid, with every fault in one message", () =>
+  it.live("prevent the service from starting if a carrier is invalid, with every fault in one message", () =>
     Effect.gen(function* () {
       const wrong = prompt("naic:23456", undefined, { states: ["NY", "ZZ"] }).adapter
       const { ready, createOrganization } = yield* embedded({ carriers: [wrong, acme, acme] })

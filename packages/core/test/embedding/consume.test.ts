@@ -34,7 +34,7 @@ const first = async (quotewire: Embedded, handle: EventHandler = () => undefined
 }
 
 describe("a program that embeds the service", () => {
-  test("can consume events with promises, and stop", async ({ quotewire, organization_id, client }) => {
+  test("can consume events and stop consuming", async ({ quotewire, organization_id, client }) => {
     const { got, stop } = await first(quotewire)
     const { id } = await client.start_quote_request(startOf())
     const [event, { attempt, environment, signal, ...context }] = await got
@@ -49,7 +49,9 @@ describe("a program that embeds the service", () => {
     assert.deepStrictEqual(await quotewire.listParkedEvents("billing"), [])
   })
 
-  test("gets an immediate error for an invalid name, an invalid option or a name in use", async ({ quotewire }) => {
+  test("gets an immediate error if a consumer's name or option is invalid, or the name is in use", async ({
+    quotewire
+  }) => {
     const nothing = () => undefined
     assert.throws(() => quotewire.consume("My billing", nothing), /consumer name must have/)
     assert.throws(() => quotewire.consume("billing", nothing, { max_attempts: 0 }), /max_attempts/)
@@ -78,7 +80,7 @@ describe("a program that embeds the service", () => {
     await quotewire.consume("billing", nothing, { types: undefined, ...JSON.parse("{}") })()
   })
 
-  test("gets an error if it lists parked events with an invalid name or limit", async ({ quotewire }) => {
+  test("gets an error if it lists parked events with an invalid consumer name or limit", async ({ quotewire }) => {
     for (const given of [[undefined], ["a b"], ["billing", { limit: Number.NaN }], ["billing", { limit: 1_001 }]]) {
       const listed: Promise<unknown> = Reflect.apply(quotewire.listParkedEvents, quotewire, given)
       const error: unknown = await listed.catch((error: unknown) => error)
@@ -112,7 +114,7 @@ describe("a program that embeds the service", () => {
     await quotewire.retryParkedEvent("billing", event)
   })
 
-  test("closes even if a handler ignores its aborted signal", async ({ quotewire, client }) => {
+  test("can close the service even if a handler ignores the aborted signal", async ({ quotewire, client }) => {
     const { got } = await first(quotewire, () => new Promise(() => undefined))
     await client.start_quote_request(startOf())
     const [, { signal }] = await got
@@ -120,7 +122,7 @@ describe("a program that embeds the service", () => {
     assert.isTrue(signal.aborted)
   })
 
-  test("parks events whose handler throws, with the error's class and not its message", async ({
+  test("finds the class but not the message of a handler's error in the parked event", async ({
     quotewire,
     client
   }) => {

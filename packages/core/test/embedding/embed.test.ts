@@ -68,7 +68,7 @@ describe("an embedded service's connections", () => {
 })
 
 describe("an embedded service on persistent storage", () => {
-  it.live("does not start with random seal keys or with keys that differ from earlier ones", () =>
+  it.live("does not start with random seal keys, or without the seal key that the data is sealed with", () =>
     Effect.gen(function* () {
       const kept = yield* Layer.build(MemoryStorage.layer)
       const storage = Layer.succeedContext(kept)
@@ -161,7 +161,7 @@ describe("an embedded service's public URL", () => {
 })
 
 describe("a call", () => {
-  it.live("uses its input as passed, even if the program mutates the objects meanwhile", () =>
+  it.live("uses its input as passed, even if the program mutates the input afterwards", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const input = { ...startOf(), request_key: "" }
@@ -187,7 +187,7 @@ describe("a call", () => {
     })
   )
 
-  it.live("is refused like any invalid input if its input cannot be copied", () =>
+  it.live("is refused with invalid_input if its input cannot be copied", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const dwelling = Object.assign(() => "a house", { type: "apartment" as const })
@@ -279,7 +279,7 @@ describe("a rejected call", () => {
     })
   )
 
-  it.live("throws the signal's reason if it was aborted", () =>
+  it.live("throws the abort signal's reason if the call was aborted", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const reason = new Error("No longer wanted.")
@@ -288,7 +288,7 @@ describe("a rejected call", () => {
     })
   )
 
-  it.live("throws an ApiError if it manages organizations or keys while storage is unavailable", () =>
+  it.live("throws an ApiError if it creates an organization while storage is unavailable", () =>
     Effect.gen(function* () {
       const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 }))
       const quotewire = yield* embedded({ storage: around(() => ({ commit: () => away })) })
@@ -333,7 +333,7 @@ describe("closing an embedded service", () => {
     })
   )
 
-  it.live("can be left to `await using`", () =>
+  it.live("happens automatically at the end of an `await using` block", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
       yield* Effect.promise(() => quotewire[Symbol.asyncDispose]())
@@ -341,7 +341,7 @@ describe("closing an embedded service", () => {
     })
   )
 
-  it.live("interrupts calls that do not end within the grace period, and reports the interruption", () =>
+  it.live("makes calls fail with service_unavailable if they do not end within the grace period", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const webhooks = Layer.effect(

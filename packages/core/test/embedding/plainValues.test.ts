@@ -83,7 +83,7 @@ describe("seal keys", () => {
       says: ` seal_keys.1: Can be guessed: pass ${randomly}`
     },
     { seal_keys: [], says: " seal_keys: Must be a list of at least one seal key, as generateSealKey() returns them." }
-  ])("are named by position, without their values, if they are invalid: $says", ({ says, seal_keys }) =>
+  ])("are named by position, without their values, if they are invalid", ({ says, seal_keys }) =>
     Effect.gen(function* () {
       const message = yield* messageOf((yield* embedded({ seal_keys })).ready)
       assert.strictEqual(message, `The configuration is not valid:${says}`)
@@ -123,12 +123,14 @@ describe("an option of the wrong type", () => {
     })
   )
 
-  it.live.each([undefined, null, secret, 5])("is reported if the options argument is not an object: %o", (options) =>
-    Effect.gen(function* () {
-      const quotewire: ReturnType<typeof embed> = Reflect.apply(embed, null, [options])
-      assert.match(yield* messageOf(quotewire.ready), /^embed needs an options object/)
-      yield* Effect.promise(() => quotewire.close())
-    })
+  it.live.each([undefined, null, secret, 5])(
+    "causes an error even if the whole options argument is not an object: %o",
+    (options) =>
+      Effect.gen(function* () {
+        const quotewire: ReturnType<typeof embed> = Reflect.apply(embed, null, [options])
+        assert.match(yield* messageOf(quotewire.ready), /^embed needs an options object/)
+        yield* Effect.promise(() => quotewire.close())
+      })
   )
 })
 
@@ -240,7 +242,7 @@ describe("an embedded service's organizations", () => {
     })
   )
 
-  it.live("have ids that are plain strings, as do their keys", () =>
+  it.live("have ids that are plain strings", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
       const { key_id } = yield* keyOf(quotewire)
@@ -261,7 +263,7 @@ describe("an embedded service's organizations", () => {
 })
 
 describe("an embedded service's limits", () => {
-  it.live("apply to outside callers of a host, but not to the program itself", () =>
+  it.live("apply to calls that a host makes for outside callers, but not to the program's own calls", () =>
     Effect.gen(function* () {
       const clock = yield* TestClock.make()
       const storage = Layer.merge(MemoryStorage.layer, Layer.succeed(Clock.Clock, clock))
@@ -296,7 +298,7 @@ describe("an embedded service's limits", () => {
 })
 
 describe("isApiError", () => {
-  it.live("recognizes only refusals, optionally with a given code", () =>
+  it.live("recognizes only API errors, optionally with a given code", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded()
       const client = quotewire.client((yield* keyOf(quotewire)).key)

@@ -120,7 +120,7 @@ describe("a program's telemetry", () => {
     })
   )
 
-  it("accepts only the OpenTelemetry module", async () => {
+  it("must be the OpenTelemetry module", async () => {
     const whole: OpenTelemetry = api
     const quotewire = embed({ storage: MemoryStorage.layer, work: false, telemetry: whole })
     await quotewire.ready

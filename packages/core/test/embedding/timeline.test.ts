@@ -35,7 +35,7 @@ const declinedRequest = (options: Partial<EmbedOptions> = {}) =>
   })
 
 describe("an embedded service's timeline", () => {
-  it.live("contains only exchanges selected by the recording options, but the hook receives every exchange", () =>
+  it.live("contains only the exchanges that exchange_recording selects", () =>
     Effect.gen(function* () {
       const seen: Array<CarrierExchange> = []
       const on_carrier_exchange = (exchange: CarrierExchange) => void seen.push(exchange)
@@ -56,7 +56,7 @@ describe("an embedded service's timeline", () => {
     })
   )
 
-  it.live("does not exist for an unknown request", () =>
+  it.live("is not found for an unknown request", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* declinedRequest()
       const error = yield* Effect.flip(

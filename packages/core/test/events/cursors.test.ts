@@ -41,7 +41,7 @@ const alterations = (text: string): ReadonlyArray<string> =>
 
 describe("the list of quote requests", () => {
   testInWorld(
-    "is newest first, ten per page, and has every request on exactly one page",
+    "is sorted newest first, with ten requests per page by default",
     Effect.gen(function* () {
       const started: Array<string> = []
       for (let i = 0; i < 25; i++) started.unshift((yield* start()).id)
@@ -54,7 +54,7 @@ describe("the list of quote requests", () => {
   )
 
   testInWorld(
-    "keeps its position while new requests arrive",
+    "continues at the cursor even if new requests have arrived",
     Effect.gen(function* () {
       const older = [yield* start(), yield* start(), yield* start()].map(({ id }) => id).toReversed()
       const { next_cursor, quote_requests } = yield* list({ limit: 1 })
@@ -69,7 +69,7 @@ describe("the list of quote requests", () => {
   )
 
   testInWorld(
-    "filters by status, line and times, separately and together",
+    "can be filtered by status, line and time, separately and together",
     Effect.gen(function* () {
       const pet = yield* start({ line: "pet", scenario: "zero_quotes" })
       yield* advance(3_600)
@@ -105,7 +105,7 @@ describe("the list of quote requests", () => {
     "2026-11-20 12:00:00Z"
   ]) {
     testInWorld(
-      `accepts only RFC 3339 times with an offset, and not "${wrong}"`,
+      `rejects a time that is not RFC 3339 with an offset: ${wrong}`,
       Effect.gen(function* () {
         const error = yield* refusal(list({ created_after: wrong, updated_since: wrong }))
         assert.sameMembers([...pathsOf(error)], ["created_after", "updated_since"])
@@ -114,7 +114,7 @@ describe("the list of quote requests", () => {
   }
 
   testInWorld(
-    "rejects a limit outside 1 to 100, and unknown statuses and lines, listing the allowed values",
+    "rejects a limit outside 1 to 100, an unknown status and an unknown line",
     Effect.gen(function* () {
       for (const limit of [0, 101, 1.5]) assert.deepStrictEqual(pathsOf(yield* refusal(list({ limit }))), ["limit"])
       const error = yield* refusal(list({ status: "queued", line: "boat" }))
@@ -153,7 +153,7 @@ describe("the list of quote requests", () => {
 
 describe("the feed", () => {
   testInWorld(
-    "returns every event once and in order, whatever the page size, and a cursor even on an empty page",
+    "returns every event once and in order, whatever the page size",
     Effect.gen(function* () {
       const empty = yield* events()
       assert.deepStrictEqual(empty.events, [])
@@ -233,7 +233,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "rejects a cursor that is altered anywhere",
+    "rejects a cursor if any of its characters was altered",
     Effect.gen(function* () {
       yield* start()
       const { next_cursor } = yield* events()
@@ -265,7 +265,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "keeps events for 30 days, and expires only cursors before an erased event",
+    "keeps events for 30 days, and rejects only cursors that precede an erased event",
     Effect.gen(function* () {
       const beforeAll = (yield* events()).next_cursor
       yield* start()
@@ -292,7 +292,7 @@ describe("the feed", () => {
   )
 
   testInWorld(
-    "erases expired events in live, too",
+    "erases expired events in a live workspace",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       yield* start({}, live)

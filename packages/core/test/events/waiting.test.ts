@@ -22,7 +22,7 @@ const versionOf = (fiber: Effect.Success<ReturnType<typeof reading>>) =>
 const isDone = (fiber: Fiber.Fiber<unknown, unknown>) => fiber.pollUnsafe() !== undefined
 
 describe("a read of a request in progress", () => {
-  testInWorld("wakes up when hints may have been lost, but not when another workspace is reset", () => {
+  testInWorld("checks the request when hints may have been lost, but not when another workspace is reset", () => {
     /** How often a request was read, and a way to send hints to listeners. */
     const seen: { reads: number; tell: (hint: Hint) => void } = { reads: 0, tell: () => {} }
     const watched = {
@@ -64,7 +64,7 @@ describe("a read of a request in progress", () => {
   })
 
   testInWorld(
-    "waits for a change, and returns as soon as it happens",
+    "returns as soon as the request changes",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start()
@@ -98,7 +98,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "does not wait with wait_seconds 0",
+    "does not wait if wait_seconds is 0",
     Effect.gen(function* () {
       const { id } = yield* start()
       const reader = yield* reading(id, { wait_seconds: 0, since_version: 5 })
@@ -151,7 +151,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "wakes up together with a thousand other readers after one change",
+    "returns together with a thousand other reads after one change",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start()
@@ -165,7 +165,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "is not woken up by changes to other requests",
+    "does not return when a different request changes",
     Effect.gen(function* () {
       const { id } = yield* start()
       const other = yield* start({ scenario: "waits_in_queue" })
@@ -178,7 +178,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "is no longer among the waiting reads once its caller disconnects",
+    "stops waiting when its caller disconnects",
     Effect.gen(function* () {
       const { id } = yield* start()
       const readers = yield* Effect.forEach(Array.from({ length: 10 }), () => reading(id))
@@ -189,7 +189,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "polls periodically, because hints can be lost",
+    "polls storage periodically in case hints are lost",
     Effect.gen(function* () {
       const { id } = yield* start()
       const reader = yield* reading(id)
@@ -203,7 +203,7 @@ describe("a read of a request in progress", () => {
   )
 
   testInWorld(
-    "returns when the host is about to stop; later reads do not wait",
+    "returns when the host is about to stop",
     Effect.gen(function* () {
       const { id } = yield* start()
       const reader = yield* reading(id)

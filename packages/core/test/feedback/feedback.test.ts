@@ -38,7 +38,7 @@ const whole = {
 
 describe("a feedback report", () => {
   testInWorld(
-    "is accepted, and read back without its text",
+    "can be read after it is sent, but without its text",
     Effect.gen(function* () {
       const received = yield* send(whole)
       assert.match(received.feedback_id, /^fb_[0-9a-z]{26}$/)
@@ -56,7 +56,7 @@ describe("a feedback report", () => {
   )
 
   testInWorld(
-    "is accepted from every kind of caller, and readable by id in the same workspace",
+    "can be sent by every kind of caller, and read by id in its workspace",
     keyless(
       Effect.gen(function* () {
         const senders: ReadonlyArray<CallOptions> = [{}, { as: "widget" }, { as: "platform" }, noKey]
@@ -101,7 +101,7 @@ describe("a feedback report", () => {
   )
 
   testInWorld(
-    "is measured in characters, not UTF-16 units, and is searched completely for personal numbers",
+    "is limited in characters rather than UTF-16 units",
     Effect.gen(function* () {
       const wide = "\u{1f600}"
       yield* send({ summary: wide.repeat(200), actual: wide.repeat(2_000) })
@@ -123,7 +123,7 @@ describe("a feedback report", () => {
   )
 
   testInWorld(
-    "is rejected if any text seems to contain a personal number, which is never repeated or stored",
+    "is rejected without repeating the number if any text seems to contain a personal number",
     Effect.gen(function* () {
       const number = "123-45-6789"
       const error = yield* refusal(
@@ -147,7 +147,7 @@ describe("a feedback report", () => {
   )
 
   testInWorld(
-    "is rejected with all its other errors, too, if it contains a personal number",
+    "is rejected for a personal number and a wrong field in one error",
     Effect.gen(function* () {
       const error = yield* refusal(send({ kind: "praise", actual: "4242 4242 4242 4242" }))
       assert.sameMembers([...pathsOf(error)], ["kind", "actual"])
@@ -167,7 +167,7 @@ describe("a feedback report", () => {
     })
   )
 
-  it.effect("is not accepted if feedback is off, and its operations are not available", () =>
+  it.effect("cannot be sent or read if feedback is off", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* refusal(send()))._tag, "not_found")
       assert.strictEqual((yield* refusal(get("fb_x")))._tag, "not_found")
@@ -179,7 +179,7 @@ describe("a feedback report", () => {
 
 describe("operators", () => {
   testInWorld(
-    "read reports with their text, oldest first, page by page",
+    "can read reports with their text, oldest first, page by page",
     Effect.gen(function* () {
       const feedback = yield* Feedback
       const { organization } = yield* World
@@ -199,7 +199,7 @@ describe("operators", () => {
   )
 
   testInWorld(
-    "decide on a report, with a note for its readers; a later decision replaces an earlier one",
+    "can replace a decision on a report and add a public note",
     Effect.gen(function* () {
       const feedback = yield* Feedback
       const { organization } = yield* World

@@ -232,7 +232,7 @@ describe.each(lineNames)("the line %s", (line) => {
     assert.deepStrictEqual(lost(first[line], lineNamed(line).facts_schema, ""), [])
   })
 
-  it("reads any facts without throwing, and rejects them without repeating values", () => {
+  it("validates any facts without throwing, and never repeats a value in an error", () => {
     const marker = "Zq9#refused"
     const marked = (value: unknown): unknown => {
       if (typeof value === "string") return `${marker}${value}`
@@ -258,7 +258,7 @@ describe.each(lineNames)("the line %s", (line) => {
     )
   })
 
-  it("accepts any facts once random errors are repaired, and adds all assumptions", () => {
+  it("accepts random facts once their errors are repaired, and completes the facts with assumptions", () => {
     fc.assert(
       fc.property(application(line), (input) => {
         const parsed = readBy(line, asJson(mended(line, input)))
@@ -279,8 +279,8 @@ describe.each(lineNames)("the line %s", (line) => {
   })
 })
 
-describe("any JSON", () => {
-  it("is read without throwing", () => {
+describe("any value", () => {
+  it("is validated without throwing", () => {
     fc.assert(
       fc.property(fc.constantFrom(...lineNames), fc.anything({ withNullPrototype: true }), (line, input) => {
         readBy(line, input)

@@ -71,7 +71,7 @@ describe("the report of missing facts", () => {
     ])
   })
 
-  it("says what to ask for and which values are allowed", () => {
+  it("tells the caller what to ask for and which values are allowed", () => {
     const [state, zip] = errorsOf("personal_auto", without(auto, "garaging_address"), "needs_information")
     assert.strictEqual(state?.message, "Required: State where the car is kept.")
     assert.strictEqual(state?.allowed_values?.length, 51)
@@ -107,7 +107,7 @@ describe("the report of missing facts", () => {
   })
 
   it.each(["mixed", "unknown", "Mixed Breed", "lab mix"])(
-    "includes the size only once for a dog whose breed is %j",
+    "asks only for the size of a dog whose breed is %j",
     (breed) => {
       assert.deepStrictEqual(missingPaths("pet", { ...pets, pets: [{ ...without(dog, "size"), breed }] }), [
         "application.pets.0.size"
@@ -116,7 +116,7 @@ describe("the report of missing facts", () => {
     }
   )
 
-  it("includes the other limits that a given limit requires", () => {
+  it("includes the limits that a sent limit requires", () => {
     const coverage = { bodily_injury_per_person_usd: 50_000 }
     assert.deepStrictEqual(missingPaths("personal_auto", { ...auto, coverage }), [
       "application.coverage.bodily_injury_per_accident_usd",
@@ -162,7 +162,7 @@ describe("malformed facts", () => {
     ])
   })
 
-  it("are reported with the allowed values of a finite set, as text", () => {
+  it("are reported with the field's allowed values as text", () => {
     const path = "application.vehicles.0.collision_deductible_usd"
     const allowed = ["250", "500", "1000", "2000", "null"]
     assert.deepStrictEqual(allowedAt("personal_auto", withVehicle({ collision_deductible_usd: 300 }), path), allowed)
@@ -207,7 +207,7 @@ describe("malformed facts", () => {
     accepted("personal_auto", { ...auto, drivers: drivers.slice(1).toSpliced(0, 1, driver) })
   })
 
-  it("are reported if text has too many characters, which are not counted in UTF-16 units", () => {
+  it("are reported if text has too many characters rather than UTF-16 units", () => {
     accepted("pet", withPet({ name: "🐕".repeat(40) }))
     assert.deepStrictEqual(invalidPaths("pet", withPet({ name: "🐕".repeat(41) })), ["application.pets.0.name"])
   })
@@ -232,8 +232,8 @@ describe("malformed facts", () => {
   })
 })
 
-describe("the lists of facts", () => {
-  it("include a line's required facts with labels", () => {
+describe("a line", () => {
+  it("lists its required facts with labels", () => {
     assert.deepStrictEqual(lineNamed("personal_auto").required_facts[1], {
       path: "garaging_address.zip",
       label: "ZIP code where the car is kept",
@@ -249,7 +249,7 @@ describe("the lists of facts", () => {
     }
   })
 
-  it("include a line's price facts", () => {
+  it("lists the facts that a price requires", () => {
     assert.deepStrictEqual(lineNamed("personal_auto").price_paths, [
       "application.garaging_address.state",
       "application.garaging_address.zip",
@@ -262,7 +262,7 @@ describe("the lists of facts", () => {
     ])
   })
 
-  it("include the facts that a carrier needs but the caller did not send", () => {
+  it("lists the facts that a carrier needs but the caller did not send", () => {
     const applicant = { email: "ann@example.com" }
     const application = accepted("personal_auto", {
       ...auto,
@@ -284,7 +284,7 @@ describe("the lists of facts", () => {
     ])
   })
 
-  it("include the state in every line's completed application", () => {
+  it("derives the state of a completed application", () => {
     const places = [accepted("personal_auto", auto), accepted("renters", renters), accepted("pet", pets)]
     assert.deepStrictEqual(
       places.map((place) => completed(place).state),
@@ -292,7 +292,7 @@ describe("the lists of facts", () => {
     )
   })
 
-  it("include the insured subjects without street or VIN", () => {
+  it("lists the insured subjects without street or VIN", () => {
     const cars = { ...auto, vehicles: [vehicle, { vin: "1HGCM82633A004352" }] }
     assert.deepStrictEqual(vehiclesOf(Schema.decodeUnknownSync(PersonalAuto)(cars)), [
       { subject_id: "vehicle-1", kind: "vehicle", label: "2019 Honda Civic" },

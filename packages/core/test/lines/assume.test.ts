@@ -44,7 +44,7 @@ const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.i
 
 describe("assume", () => {
   it.each<StandardLineName>(["personal_auto", "renters", "pet"])(
-    "fills in every fact that the %s schema allows",
+    "fills in every fact for which the %s schema has an assumption",
     (line) => {
       const { assumptions } = assume(line, smallest[line])
       const values = new Map(assumptions.map(({ path, value }) => [path, value]))
@@ -141,18 +141,15 @@ describe("assume", () => {
   it.each([
     ["state_minimum", null, false],
     ["enhanced", 500, true]
-  ] as const)(
-    "takes the coverages of the %s level without reporting them as assumptions",
-    (level, deductible, uninsured) => {
-      const { facts, assumptions } = assumeAuto({ ...auto, coverage: { level } })
-      assert.strictEqual(facts.coverage.uninsured_motorist, uninsured)
-      assert.strictEqual(facts.vehicles[0]?.collision_deductible_usd, deductible)
-      assert.strictEqual(facts.vehicles[0]?.comprehensive_deductible_usd, deductible)
-      assert.isEmpty(assumptions.filter(({ path }) => path.includes("coverage") || path.includes("deductible")))
-    }
-  )
+  ] as const)("sets the coverages of the %s level without reporting assumptions", (level, deductible, uninsured) => {
+    const { facts, assumptions } = assumeAuto({ ...auto, coverage: { level } })
+    assert.strictEqual(facts.coverage.uninsured_motorist, uninsured)
+    assert.strictEqual(facts.vehicles[0]?.collision_deductible_usd, deductible)
+    assert.strictEqual(facts.vehicles[0]?.comprehensive_deductible_usd, deductible)
+    assert.isEmpty(assumptions.filter(({ path }) => path.includes("coverage") || path.includes("deductible")))
+  })
 
-  it("keeps required uninsured motorist coverage, and values that were sent along with a level", () => {
+  it("keeps coverage that the state requires and values that were sent, whatever the level", () => {
     const illinois = assumeAuto({
       ...auto,
       garaging_address: { state: "IL", zip: "60601" },
@@ -168,7 +165,7 @@ describe("assume", () => {
   })
 
   it.each(["never_licensed", "permit"])(
-    "assumes no licensed years for a driver whose status is %s",
+    "assumes zero licensed years for a driver whose status is %s",
     (license_status) => {
       const input = { ...auto, drivers: [{ ...driver, license_status }] }
       assert.strictEqual(assumptionAt("personal_auto", input, "drivers.0.years_licensed")?.value, 0)
@@ -186,7 +183,7 @@ describe("assume", () => {
     assert.strictEqual(made?.source, "derived")
   })
 
-  it("reads no model year from the VIN if the year was sent, or if the VIN has none", () => {
+  it("reads no model year from the VIN if the year was sent", () => {
     const sent = assumeAuto({ ...auto, vehicles: [{ vin: "1HGCM82633A004352", model_year: 2004 }] })
     assert.strictEqual(sent.facts.vehicles[0]?.model_year, 2004)
     assert.isUndefined(sent.assumptions.find(({ path }) => path.endsWith("model_year")))

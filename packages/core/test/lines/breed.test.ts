@@ -27,14 +27,16 @@ describe("Breed", () => {
     ["cat", "Persian cat", "purebred_cat"],
     ["cat", "Maine Coon", "large_purebred_cat"],
     ["cat", "unknown", "unknown"]
-  ])("maps the %s %j to %s", (species, breed, group) => assert.strictEqual(Breed.groupOf(species, breed), group))
+  ])("maps the %s breed %j to the group %s", (species, breed, group) =>
+    assert.strictEqual(Breed.groupOf(species, breed), group)
+  )
 
   it.each<readonly [Breed.PetSize, Breed.BreedGroup]>([
     ["small", "mixed_small"],
     ["medium", "mixed_medium"],
     ["large", "mixed_large"],
     ["giant", "giant"]
-  ])("maps a mixed dog of size %s to %s", (size, group) => {
+  ])("maps a mixed-breed dog of the size %s to the group %s", (size, group) => {
     for (const breed of ["mixed", "Mixed Breed", "mutt", "Lab mix", "husky cross"]) {
       assert.strictEqual(Breed.groupOf("dog", breed, size), group, breed)
     }
@@ -71,7 +73,7 @@ describe("Breed", () => {
     ["dog", "Rotweiler", "Rottweiler"],
     ["cat", "Main Coon", "Maine Coon"],
     ["cat", "siamease", "Siamese"]
-  ])("suggests near matches for the %s %j, %s first", (species, breed, first) => {
+  ])("suggests near matches for the %s breed %j, with %s first", (species, breed, first) => {
     assert.isNull(Breed.groupOf(species, breed))
     const near = Breed.nearMatches(species, breed)
     assert.strictEqual(near[0], first)

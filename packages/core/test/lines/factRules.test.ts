@@ -25,10 +25,13 @@ describe("an address", () => {
     assert.deepStrictEqual(invalidPaths("pet", { ...pets, residence }), ["application.residence.zip"])
   })
 
-  it.each(["PR", "GU", "VI", "AS", "MP", "AE"])("must not be in %s, and the error lists the 51 codes", (state) => {
-    const codes = allowedAt("personal_auto", at(state, "75201"), "application.garaging_address.state")
-    assert.strictEqual(codes?.length, 51)
-  })
+  it.each(["PR", "GU", "VI", "AS", "MP", "AE"])(
+    "must not be in %s, and the error lists the 51 allowed states",
+    (state) => {
+      const codes = allowedAt("personal_auto", at(state, "75201"), "application.garaging_address.state")
+      assert.strictEqual(codes?.length, 51)
+    }
+  )
 
   it.each(["00901", "96910", "09012", "96201", "34002"])("must not have the ZIP code %s", (zip) => {
     const codes = allowedAt("personal_auto", at("FL", zip), "application.garaging_address.zip")
@@ -131,7 +134,7 @@ describe("liability limits", () => {
     accepted("personal_auto", limits(15_000, 30_000, 5_000, { state: "PA", zip: "15001" }))
   })
 
-  it("are rejected with the allowed values that are high enough", () => {
+  it("are rejected with a list of the allowed values that are high enough", () => {
     const path = "application.coverage.bodily_injury_per_accident_usd"
     const utah = { state: "UT", zip: "84101" }
     const allowed = ["65000", "70000", "80000", "100000", "300000", "500000", "1000000"]
@@ -146,8 +149,8 @@ describe("liability limits", () => {
   })
 })
 
-describe("dates", () => {
-  it.each(["2026-11-20", "2027-01-19"])("allow a policy to start on %s", (effective_date) => {
+describe("an application", () => {
+  it.each(["2026-11-20", "2027-01-19"])("may have the effective date %s", (effective_date) => {
     for (const [line, input] of [
       ["personal_auto", auto],
       ["renters", renters],
@@ -158,7 +161,7 @@ describe("dates", () => {
   })
 
   it.each(["2026-11-19", "2027-01-20", "2026-11-31", "tomorrow"])(
-    "do not allow a policy to start on %s",
+    "must not have the effective date %s",
     (effective_date) => {
       for (const [line, input] of [
         ["personal_auto", auto],
@@ -170,7 +173,7 @@ describe("dates", () => {
     }
   )
 
-  it("are rejected if a birth date is in the future", () => {
+  it("must not have a birth date in the future", () => {
     const born = (date_of_birth: string) => ({ ...renters, applicant: { date_of_birth } })
     accepted("renters", born("2000-02-29"))
     assert.deepStrictEqual(invalidPaths("renters", born("2026-11-21")), ["application.applicant.date_of_birth"])
@@ -184,7 +187,7 @@ describe("pets", () => {
     assert.deepStrictEqual(invalidPaths("pet", withPet({ birth_month: "2026-12" })), ["application.pets.0.birth_month"])
   })
 
-  it("must have a known breed, and the error lists similar ones", () => {
+  it("must have a known breed, and the error lists similar breeds", () => {
     accepted("pet", withPet({ breed: "frenchie" }))
     const near = allowedAt("pet", withPet({ breed: "Frensh Buldog" }), "application.pets.0.breed")
     assert.strictEqual(near?.[0], "French Bulldog")

@@ -9,8 +9,8 @@ import { address, checkAddress, policyFacts } from "../../src/lines/SharedFacts.
 
 const today = "2026-11-20"
 
-describe("a fact that is a whole number", () => {
-  it("cannot have fractional steps", () => {
+describe("a whole-number fact", () => {
+  it("must have a positive whole number as its step", () => {
     for (const step of [0.1, 0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       assert.throws(() => Fact.wholeNumber(0, 100, { step }), /Fact\.wholeNumber .*step: Must be a whole number/)
     }
@@ -105,7 +105,7 @@ describe("a custom line", () => {
     ])
   })
 
-  it("adds assumed facts, and derives the state and the subjects", () => {
+  it("adds assumed facts, and derives the state and the insured subjects", () => {
     const assumed = bicycle.complete(mine, today)
     assert.deepStrictEqual(assumed?.assumptions, [
       { path: "application.bicycles.0.price_usd", value: 800, source: "service_default", label: "Worth $800" }

@@ -10,7 +10,7 @@ import { beginning, startOf, world } from "../quoting/support.ts"
 const rentersOnly = Layer.provide(world(), Layer.succeed(Lines, linesOf([renters])))
 
 describe("a host that offers one line", () => {
-  it.effect("serves that line, and rejects any other line at `line`", () =>
+  it.effect("serves that line, and rejects requests for a different line", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const { call } = yield* World

@@ -249,7 +249,7 @@ describe("rate plans for a custom line", () => {
 describe("an embedded service", () => {
   const storage = MemoryStorage.layer
 
-  it.live("offers its own lines, even if its carriers are passed as a layer", () =>
+  it.live("offers the program's own lines, even if carriers are passed as a layer", () =>
     Effect.promise(async () => {
       const carriers = Layer.succeed(CarrierAdapters, config.carriers ?? [])
       const quotewire = embed({ storage, carriers, lines: [bicycle] })
@@ -261,7 +261,7 @@ describe("an embedded service", () => {
     })
   )
 
-  it.live("does not start with a line that has faults", () =>
+  it.live("does not start if a custom line is invalid", () =>
     Effect.promise(async () => {
       const quotewire = embed({ storage, lines: [defineLine({ ...boat, insures: "" })] })
       const reason = await quotewire.ready.catch(String)
@@ -286,7 +286,7 @@ const startBicycle = (changes: object = {}, options?: Parameters<typeof startWit
 
 describe("a host's custom line", () => {
   testInWorld(
-    "is quoted by a carrier that declares it and gets the typed facts",
+    "is quoted by a carrier that declares the line",
     Effect.gen(function* () {
       const { id } = yield* startBicycle({}, live)
       yield* runDue
@@ -302,7 +302,7 @@ describe("a host's custom line", () => {
   )
 
   testInWorld(
-    "rejects a wrong fact at its path, and a scenario for which it has too few carriers",
+    "rejects a wrong fact, and a scenario that needs more carriers",
     Effect.gen(function* () {
       const wrong = yield* refusal(
         startBicycle({ scenario: "some_carriers_silent", application: { bicycle: { value_usd: 1 } } })
@@ -316,7 +316,7 @@ describe("a host's custom line", () => {
   )
 
   testInWorld(
-    "is listed in the scenarios that it can play",
+    "is listed under the scenarios that its carriers can play",
     Effect.gen(function* () {
       const { call } = yield* World
       const { scenarios } = yield* call(operations.listSandboxScenarios, {})
@@ -328,7 +328,7 @@ describe("a host's custom line", () => {
   )
 
   testInWorld(
-    "leaves its requests readable and erasable when the host no longer offers it",
+    "does not prevent reads and erasures of its requests when the host no longer offers the line",
     Effect.gen(function* () {
       const { id } = yield* startBicycle()
       yield* advance(1)
@@ -357,7 +357,7 @@ describe("a host's custom line", () => {
   )
 
   testInWorld(
-    "makes a queued request fail if the host no longer offers it, and the log explains why",
+    "makes a queued request fail if the host no longer offers the line",
     Effect.gen(function* () {
       const { id } = yield* startBicycle({}, live)
       const there = yield* Effect.provideService(anotherHost({ carriers: [] }), Lines, standard)
@@ -373,7 +373,7 @@ describe("a host's custom line", () => {
   )
 
   testInWorld(
-    "causes a log entry if a carrier has terms for it but the host does not offer it",
+    "causes a log entry if a carrier has terms for the line but the host does not offer the line",
     Effect.gen(function* () {
       const log = yield* logOf(Effect.provideService(anotherHost({ carriers: own.carriers }), Lines, standard))
       const told = log.filter(({ text }) => text === "A carrier has lines that this host does not offer")

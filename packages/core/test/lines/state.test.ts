@@ -89,7 +89,7 @@ describe("a state", () => {
   ])("is found for the ZIP code %s: %s", (zip, state) => assert.strictEqual(State.stateOfZip(zip), state))
 
   it.each(["00601", "00801", "00901", "96910", "34002", "09012", "96201", "96601", "00000", "99"])(
-    "is not found for the ZIP code %s (Puerto Rico, a territory, a military address or an unused prefix)",
+    "is not found for the ZIP code %s, which is outside the 50 states and DC",
     (zip) => assert.isNull(State.stateOfZip(zip))
   )
 

@@ -95,7 +95,7 @@ describe("the audit log", () => {
   )
 
   testInWorld(
-    "is kept for a limited time",
+    "keeps entries for a limited time",
     Effect.gen(function* () {
       const { token } = yield* tokenOf({ expires_in_days: 365 })
       yield* callWith(token, listOrganizations)

@@ -121,7 +121,7 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "can erase a person's data only in their own organization, and must say who requested it",
+    "can erase a person's data only in the operator's organization, and must name the requester",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const other = yield* stranger
@@ -142,7 +142,7 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "can revoke keys only in their own organization",
+    "can revoke keys only in the operator's organization",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       const other = yield* stranger
@@ -158,7 +158,7 @@ describe("an operator", () => {
   )
 
   testInWorld(
-    "can see how long work has waited, by kind",
+    "can see how long each kind of work has waited",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       assert.deepInclude(yield* callWith(token, getWork), {

@@ -110,7 +110,7 @@ describe("an operator's search for quote requests", () => {
   )
 
   testInWorld(
-    "rejects a cursor used with other filters, and names an invalid filter",
+    "rejects a cursor that was issued for different filters",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       yield* startMany
@@ -132,7 +132,7 @@ describe("the operators' timeline", () => {
   const worded = { ...declined, message: "Not for Jane Doe." }
 
   testInWorld(
-    "shows a carrier's text only to operators who may read facts",
+    "does not contain a carrier's text",
     Effect.gen(function* () {
       const { token } = yield* tokenOf()
       yield* work

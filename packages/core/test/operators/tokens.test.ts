@@ -27,7 +27,7 @@ describe("an operator's token", () => {
   )
 
   testInWorld(
-    "works until it is revoked; revoking it again returns the same response",
+    "works until it is revoked",
     Effect.gen(function* () {
       const tokens = yield* OperatorTokens
       const { details, token } = yield* tokenOf()

@@ -35,29 +35,26 @@ describe("an ask to a carrier", () => {
   })
 
   for (const reason of ["carrier_error", "timeout"] as const) {
-    testInWorld(
-      `is retried with the same idempotency key, after a pause, if an idempotent carrier replies ${reason}`,
-      () => {
-        const once = carrier("flaky", (_, nth) => Effect.succeed(nth === 1 ? unavailable(reason) : offers()))
-        return {
-          ...carriers(once),
-          body: Effect.gen(function* () {
-            yield* work
-            const { id } = yield* start({}, live)
-            yield* pass(0)
-            assert.lengthOf(once.asks, 1)
-            yield* pass(1_500)
-            assert.deepStrictEqual(
-              once.asks.map(({ ask }) => ask.attempt),
-              [1, 2]
-            )
-            assert.strictEqual(once.asks[0]?.ask.idempotency_key, once.asks[1]?.ask.idempotency_key)
-            assert.isAtLeast(secondsOf(once)[1] ?? 0, 0.5)
-            assert.deepStrictEqual(yield* outcomes(id), ["flaky quoted"])
-          })
-        }
+    testInWorld(`is retried with the same idempotency key if an idempotent carrier replies ${reason}`, () => {
+      const once = carrier("flaky", (_, nth) => Effect.succeed(nth === 1 ? unavailable(reason) : offers()))
+      return {
+        ...carriers(once),
+        body: Effect.gen(function* () {
+          yield* work
+          const { id } = yield* start({}, live)
+          yield* pass(0)
+          assert.lengthOf(once.asks, 1)
+          yield* pass(1_500)
+          assert.deepStrictEqual(
+            once.asks.map(({ ask }) => ask.attempt),
+            [1, 2]
+          )
+          assert.strictEqual(once.asks[0]?.ask.idempotency_key, once.asks[1]?.ask.idempotency_key)
+          assert.isAtLeast(secondsOf(once)[1] ?? 0, 0.5)
+          assert.deepStrictEqual(yield* outcomes(id), ["flaky quoted"])
+        })
       }
-    )
+    })
   }
 
   testInWorld("is retried at most once", () => {
@@ -117,7 +114,7 @@ describe("an ask to a carrier", () => {
     }
   })
 
-  testInWorld("ends at the deadline after 90 seconds, and a request that has an offer completes", () => {
+  testInWorld("ends at the request's deadline, 90 seconds after the start", () => {
     const early = slow("early", 10_000)
     const never = polled("never", Number.POSITIVE_INFINITY)
     return {
@@ -136,7 +133,7 @@ describe("an ask to a carrier", () => {
     }
   })
 
-  testInWorld("ignores any answer after the request has ended", () => {
+  testInWorld("changes nothing after the request has ended", () => {
     const answers = slow("answers", 200)
     return {
       ...carriers(answers),
@@ -193,7 +190,7 @@ describe("a host", () => {
     }
   })
 
-  testInWorld("does not load an ask that must wait for the next minute", () => {
+  testInWorld("writes nothing to storage for asks that must wait for the next minute", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     let commits = 0
     return {
@@ -237,7 +234,7 @@ describe("a host", () => {
     }
   })
 
-  testInWorld("waits for at most 2,000 answers concurrently, and starts another ask when one ends", () => {
+  testInWorld("waits for at most 2,000 answers concurrently, and sends the next ask when an ask ends", () => {
     const hangs = silent("hangs", { rate_per_minute: 10_000, max_concurrent: 10_000 })
     return {
       ...carriers(hangs),

@@ -60,7 +60,7 @@ describe("an adapter that breaks its contract", () => {
         throw new Error("no")
       }
     ],
-    ["dies", () => Effect.die("no")],
+    ["ends with a defect", () => Effect.die("no")],
     ["fails", () => Effect.fail("no")],
     ["interrupts itself", () => Effect.interrupt],
     ["rejects a promise", () => Effect.promise(() => Promise.reject(new Error("no")))]

@@ -7,7 +7,7 @@ import { anotherHost, live, read, runDue, start, testInWorld } from "./support.t
 
 describe("a request that cannot start", () => {
   testInWorld(
-    "is logged if its facts no longer match its line",
+    "is logged if its facts no longer match the line's rules",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const changed = linesOf([{ ...renters, complete: () => null }])

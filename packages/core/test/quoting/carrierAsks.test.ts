@@ -26,7 +26,7 @@ describe("a carrier's ask", () => {
 })
 
 describe("a carrier's question", () => {
-  testInWorld("waits a day for an answer, and then the request ends", () => {
+  testInWorld("keeps the request open for a day", () => {
     const asks = prompt("asks", {
       kind: "question",
       questions: [{ path: "application.vehicles.0.vin", label: "What is the <i>VIN</i>?", allowed_values: [] }]
@@ -100,29 +100,26 @@ const identity = /Ada|Lovelace|lovelace\.example|5550147|Analytical|Apt 7/
 
 describe("a carrier's ask", () => {
   for (const line of ["personal_auto", "renters", "pet"] as const) {
-    testInWorld(
-      `has no name, e-mail, phone or street unless the adapter has declared a need for them (${line})`,
-      () => {
-        const general = prompt("general")
+    testInWorld(`contains no name, e-mail, phone or street unless the adapter declares the fact (${line})`, () => {
+      const general = prompt("general")
 
-        const knows = prompt("knows", offers(), { needs: ["applicant.email"] })
+      const knows = prompt("knows", offers(), { needs: ["applicant.email"] })
 
-        const wishes = prompt("wishes", offers(), { wants: ["applicant.email"] })
-        return {
-          ...carriers(knows, wishes, general),
-          body: Effect.gen(function* () {
-            yield* work
-            yield* start({ line, application: identified[line] }, live)
-            yield* pass(10)
-            assert.notMatch(JSON.stringify(general.asks), identity)
-            assert.match(JSON.stringify(knows.asks), /ada@lovelace\.example/)
-            assert.notMatch(JSON.stringify(knows.asks).replaceAll("ada@lovelace.example", ""), identity)
-            assert.deepStrictEqual(wishes.asks[0]?.ask.facts, knows.asks[0]?.ask.facts)
-            assert.match(JSON.stringify(general.asks), /"state":"(TX|NY)"/)
-          })
-        }
+      const wishes = prompt("wishes", offers(), { wants: ["applicant.email"] })
+      return {
+        ...carriers(knows, wishes, general),
+        body: Effect.gen(function* () {
+          yield* work
+          yield* start({ line, application: identified[line] }, live)
+          yield* pass(10)
+          assert.notMatch(JSON.stringify(general.asks), identity)
+          assert.match(JSON.stringify(knows.asks), /ada@lovelace\.example/)
+          assert.notMatch(JSON.stringify(knows.asks).replaceAll("ada@lovelace.example", ""), identity)
+          assert.deepStrictEqual(wishes.asks[0]?.ask.facts, knows.asks[0]?.ask.facts)
+          assert.match(JSON.stringify(general.asks), /"state":"(TX|NY)"/)
+        })
       }
-    )
+    })
   }
 
   testInWorld("keeps the assumptions of the day on which the request started, even after midnight", () => {
@@ -152,7 +149,7 @@ describe("a carrier's ask", () => {
     }
   })
 
-  testInWorld("is not made if facts are missing, and their paths are listed", () => {
+  testInWorld("is not made if needed facts are missing, and the result lists the facts' paths", () => {
     const needs = prompt("needs", offers(), { needs: ["vehicles.*.vin", "applicant.email"] })
     const wants = prompt("wants", offers(), { wants: ["vehicles.*.vin", "applicant.email"] })
     const general = prompt("general", offers())
@@ -174,7 +171,7 @@ describe("a carrier's ask", () => {
     }
   })
 
-  testInWorld("is not made without a required credit disclosure, and never outside the carrier's states", () => {
+  testInWorld("is not made without a required credit disclosure or outside the carrier's states", () => {
     const uses = prompt("uses", offers(), { uses_credit: true, states: ["TX", "CA"] })
     const distant = prompt("distant", offers(), { states: ["AK"] })
     const near = prompt("near", offers(), { states: ["TX", "CA"] })

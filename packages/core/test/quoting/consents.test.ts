@@ -43,13 +43,13 @@ const consents: ReadonlyArray<Consent> = [
     paths: ["consent_receipt_id"]
   },
   {
-    says: "is rejected with one receipt in two fields, and both fields are named",
+    says: "is rejected if two fields contain the same receipt",
     line: "personal_auto",
     send: { credit_disclosure_receipt_id: "receipt-0001" },
     paths: ["consent_receipt_id", "credit_disclosure_receipt_id"]
   },
   {
-    says: "is rejected with one receipt in three fields, and all three fields are named",
+    says: "is rejected if three fields contain the same receipt",
     line: "personal_auto",
     send: {
       credit_disclosure_receipt_id: "receipt-0001",
@@ -121,7 +121,7 @@ describe("consent in a start call", () => {
   }
 
   testInWorld(
-    "is accepted with a receipt for each consent, and a receipt can be reused",
+    "is accepted as one receipt per kind of consent, and receipts can be reused",
     Effect.gen(function* () {
       const all = {
         line: "personal_auto",
@@ -136,7 +136,7 @@ describe("consent in a start call", () => {
   )
 
   testInWorld(
-    "can be given by the person in a keyless call; the service issues the receipt",
+    "can be given in a call without a key, for which the service issues the receipt",
     keyless(
       Effect.gen(function* () {
         const input = agreed()
@@ -165,7 +165,7 @@ describe("consent in a start call", () => {
   )
 
   testInWorld(
-    "is recorded with the way in which the person was asked, and appears in the timeline",
+    "appears in the timeline with the way in which the person was asked",
     keyless(
       Effect.gen(function* () {
         const timelines = yield* Timelines
@@ -183,7 +183,7 @@ describe("consent in a start call", () => {
   )
 
   testInWorld(
-    "is requested from the person last, and only if nothing else is wrong or missing",
+    "is requested from the person only if no other field is wrong or missing",
     keyless(
       Effect.gen(function* () {
         const pending = { ...noKey, person: "pending" } as const
@@ -200,7 +200,7 @@ describe("consent in a start call", () => {
   )
 
   testInWorld(
-    "cannot be given later for the same start call once the person has declined",
+    "cannot be given in a retry of a start call after the person has declined",
     keyless(
       Effect.gen(function* () {
         const input = agreed()
@@ -266,7 +266,7 @@ describe("consent in a start call", () => {
   }
 
   testInWorld(
-    "is reported first among thousands of wrong fields, with an error that must not be retried",
+    "is reported before thousands of other wrong fields",
     keyless(
       Effect.gen(function* () {
         const surprises = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`surprise_${i}`, i]))

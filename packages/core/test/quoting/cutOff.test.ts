@@ -28,7 +28,7 @@ const deadly = (id: string, times: number) =>
   carrier(id, (_, nth) => (nth <= times ? Effect.never : Effect.succeed(offers())), { idempotent: true })
 
 describe("an ask interrupted by a crash", () => {
-  testInWorld("is not retried if the carrier is not idempotent, and the timeline shows this", () => {
+  testInWorld("is not retried if the carrier is not idempotent, and the timeline shows the crash", () => {
     const scripted = carrier("once", () => Effect.never, { idempotent: false })
     return {
       ...inWorldOfDeaths(scripted),

@@ -153,7 +153,7 @@ describe("erasing a quote request", () => {
   )
 
   testInWorld(
-    "leaves no fact in any stored text, in any version",
+    "leaves no fact in any version of any stored record",
     Effect.gen(function* () {
       const { organization, call } = yield* World
       yield* everyLine
@@ -227,7 +227,7 @@ describe("erasing a quote request", () => {
   })
 
   testInWorld(
-    "changes nothing in a dry run, and reports what it would do",
+    "changes nothing in a dry run, and reports what would be erased",
     Effect.gen(function* () {
       const { id } = yield* start()
       const before = yield* read(id)
@@ -353,7 +353,7 @@ describe("erasing by consent receipt", () => {
   )
 
   testInWorld(
-    "finds requests from before a seal key rotation",
+    "finds requests that were started before a seal key rotation",
     Effect.gen(function* () {
       yield* start()
       const rotated = yield* anotherHost({ seal_keys: sealKeys(2, 1) })

@@ -9,8 +9,8 @@ import { callbackOf, callingBack, carriers, offers, polled, prompt, slow, unavai
 import { aboutPet, by, eraseRequest, storedTexts } from "./erasing.ts"
 import { beginning, live, pass, read, start, testInWorld, work, world } from "./support.ts"
 
-describe("an erasure that runs concurrently with other work", () => {
-  testInWorld("drops a carrier's answer that arrives later", () => {
+describe("an erasure", () => {
+  testInWorld("drops a carrier's answer that arrives after the erasure", () => {
     const late = slow("a", 4_000, offers(aboutPet), { idempotent: false })
     return {
       ...carriers(late),
@@ -55,7 +55,7 @@ describe("an erasure that runs concurrently with other work", () => {
     }
   })
 
-  testInWorld("erases a carrier's answer that is stored concurrently, too", () => {
+  testInWorld("erases a carrier's answer that is stored concurrently", () => {
     const answering = callingBack("b")
 
     let between: Effect.Effect<void> | null = null
@@ -128,7 +128,7 @@ describe("an erasure that runs concurrently with other work", () => {
     }
   })
 
-  it.effect("resumes wherever it was stopped", () =>
+  it.effect("can be resumed wherever it was stopped", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       // A storage backend that fails after `writesLeft` writes.

@@ -29,8 +29,8 @@ export const answers: ReadonlyArray<Failing<FakeCarrier.Script>> = [
   ["a 503", () => FakeCarrier.status(503), null],
   ["JSON that does not match the schema", () => FakeCarrier.json({ premium: "1.171,10" }), "unreadable_answer"],
   ["HTML instead of JSON", () => new Response("<p>Sorry</p>"), "unreadable_answer"],
-  ["nothing because the connection breaks", () => ({ code: "ECONNRESET" }), null],
-  ["nothing", () => "silence", null],
-  ["an untrusted certificate", () => ({ code: "CERT_HAS_EXPIRED" }), "carrier_error"],
-  ["a refused address", () => ({ code: "REFUSED_ADDRESS" }), "carrier_error"]
+  ["no response because the connection breaks", () => ({ code: "ECONNRESET" }), null],
+  ["no response", () => "silence", null],
+  ["an expired certificate", () => ({ code: "CERT_HAS_EXPIRED" }), "carrier_error"],
+  ["a refusal because the address is not public", () => ({ code: "REFUSED_ADDRESS" }), "carrier_error"]
 ]

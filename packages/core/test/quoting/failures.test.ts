@@ -22,7 +22,7 @@ const request = HttpClientRequest.get("https://api.acme.example")
  */
 const failures: ReadonlyArray<Failing<() => Effect.Effect<CarrierReply>>> = [
   ["throws a TypeError", thrown(new TypeError("no")), "carrier_error"],
-  ["dies", () => Effect.die("no"), "carrier_error"],
+  ["ends with a defect", () => Effect.die("no"), "carrier_error"],
   ["throws an InvalidMoney", () => Effect.sync(() => offers(offer({ premium: dollars(10 / 3) }))), "unreadable_answer"],
   [
     "offers a fraction of a cent",
@@ -36,7 +36,7 @@ const failures: ReadonlyArray<Failing<() => Effect.Effect<CarrierReply>>> = [
   ["reports an unreadable answer", () => Effect.succeed(Reply.unavailable("unreadable_answer")), "unreadable_answer"],
   ["reports a permanent failure", () => Effect.succeed(Reply.failed("maintenance")), "maintenance"],
   ["waits for a callback without a callback function", () => Effect.succeed(Reply.pending("r")), "unreadable_answer"],
-  ["declines", () => Effect.succeed(Reply.decline("prior_claims")), "prior_claims"],
+  ["returns a decline", () => Effect.succeed(Reply.decline("prior_claims")), "prior_claims"],
   ["never answers", () => Effect.never, null],
   ["reports a timeout", () => Effect.succeed(Reply.unavailable("timeout")), null],
   ["reports a carrier error", () => Effect.succeed(Reply.unavailable("carrier_error")), null],
@@ -44,7 +44,7 @@ const failures: ReadonlyArray<Failing<() => Effect.Effect<CarrierReply>>> = [
   ["reports that the carrier is closed", () => Effect.succeed(Reply.unavailable("maintenance")), null, "maintenance"],
   ["loses the connection in a custom client", withCode("ECONNRESET"), null],
   ["fails to resolve the name in a custom client", withCode("EAI_AGAIN"), null],
-  ["hits a timeout of its own", thrown(Object.assign(new Error("no"), { name: "TimeoutError" })), null],
+  ["throws its own timeout error", thrown(Object.assign(new Error("no"), { name: "TimeoutError" })), null],
   [
     "cannot reach the carrier through Effect's client",
     thrown(new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request }) })),
@@ -223,7 +223,7 @@ describe("an ask", () => {
 describe("an ask over HTTP", () => {
   for (const [what, script, polled, asked] of answers) {
     const reason = asked ?? polled
-    const { idempotent, other } = endsOf(reason, what === "nothing" ? "timeout" : "carrier_error")
+    const { idempotent, other } = endsOf(reason, what === "no response" ? "timeout" : "carrier_error")
     for (const recognizes of [true, false]) {
       const acme = defineCarrier({
         id: "naic:12345",

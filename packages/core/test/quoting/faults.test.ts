@@ -43,7 +43,7 @@ describe("the log entry for a failed `ask`", () => {
       /^TypeError/
     ],
     ["rejects a promise", (ask) => Effect.promise(() => Promise.reject(telling(ask))), /^TypeError/],
-    ["dies", (ask) => Effect.die(telling(ask)), /^TypeError/],
+    ["ends with a defect", (ask) => Effect.die(telling(ask)), /^TypeError/],
     [
       "throws an error whose cause has a code",
       (ask) =>
@@ -165,7 +165,7 @@ describe("the log entry for a refused answer", () => {
       "offers.0.subjects.0.subject_id: Must be a subject of this application, such as vehicle-1, pet-1 or dwelling-1."
     ],
     ["no offer", { kind: "offers", offers: [] }, "offers: Must have at least one offer."],
-    ["nothing", undefined, "The answer must be an object."],
+    ["no answer", undefined, "The answer must be an object."],
     ["an unknown kind", { kind: "maybe" }, "kind: Must be one of offers, declined, pending, question, unavailable."],
     [
       "a premium that is text",
@@ -197,11 +197,11 @@ describe("the log entry for a refused answer", () => {
 
   for (const [what, found, rule] of [
     [
-      "an absurd offer",
+      "an invalid offer",
       { kind: "offer", reason: "rechecked", offer: offer({ term_months: 5 }) },
       "offer.term_months: Must be one of 1, 6, 12."
     ],
-    ["nothing", undefined, "The answer must be an object."]
+    ["no answer", undefined, "The answer must be an object."]
   ] as const) {
     const broken = prompt("broken", offers(offer({ refresh_after_ms: minuteMs })))
     Object.assign(broken.adapter, { refresh: () => Effect.succeed(found) })
@@ -243,7 +243,7 @@ describe("the log entry for a refused answer", () => {
   })
 
   testInWorld(
-    "says if only the first ten offers were used",
+    "reports that only the first ten offers are used",
     Effect.gen(function* () {
       const { lines } = yield* logOfRequest()
       single(lines, "A carrier made too many offers; using the first 10")
@@ -260,7 +260,7 @@ describe("a failure in a host's own code", () => {
   const place = /EvalError: message omitted\n +at .*faults\.test\.ts:\d+:\d+/
 
   testInWorld(
-    "is logged if an OnFinishedCall hook fails, and the call is still answered",
+    "is logged if an OnFinishedCall hook throws, and does not affect the call",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.provideService(list(), OnFinishedCall, throwing))
       const line = single(lines, "OnFinishedCall failed")

@@ -63,15 +63,21 @@ describe("a hedge", () => {
 
   const unreadable: CarrierReply = JSON.parse('{ "kind": "declined", "reason": "full_moon" }')
   const races: ReadonlyArray<readonly [string, Answer, Answer, number, string]> = [
-    ["does not end the first call if it is refused", [8, offers()], [1, unavailable("rate_limited")], 8, "quoted"],
-    ["does not end the first call if it fails", [8, offers()], [1, unavailable("carrier_error")], 8, "quoted"],
-    ["does not end the first call if it throws", [8, offers()], [1, "broken"], 8, "quoted"],
-    ["does not end the first call if its answer is unreadable", [8, offers()], [1, unreadable], 8, "quoted"],
+    [
+      "does not end the first call if the hedge is rate limited",
+      [8, offers()],
+      [1, unavailable("rate_limited")],
+      8,
+      "quoted"
+    ],
+    ["does not end the first call if the hedge fails", [8, offers()], [1, unavailable("carrier_error")], 8, "quoted"],
+    ["does not end the first call if the hedge throws", [8, offers()], [1, "broken"], 8, "quoted"],
+    ["does not end the first call if the hedge's answer is unreadable", [8, offers()], [1, unreadable], 8, "quoted"],
     ["continues if the first call fails", [5, unavailable("carrier_error")], [3, offers()], 7, "quoted"],
     ["continues if the first call throws", [5, "broken"], [3, offers()], 7, "quoted"],
-    ["ends the ask if it is declined", [8, offers()], [1, declined], 5, "declined prior_claims"],
+    ["ends the ask if the hedge is declined", [8, offers()], [1, declined], 5, "declined prior_claims"],
     [
-      "leaves the first call's reason if both fail",
+      "leaves the first call's failure reason if both calls fail",
       [5, unavailable("maintenance")],
       [3, unavailable("carrier_error")],
       7,

@@ -37,7 +37,7 @@ const bad: ReadonlyArray<readonly [string, Partial<CarrierOffer>]> = [
   ["a term of seven months", { term_months: 7 }],
   ["a negative fee", { fees: [{ code: "policy_fee", amount: money(-1) }] }],
   ["an expiry in the past", { expires_at: "2026-11-20T11:59:59.000Z" }],
-  ["an expiry at this moment", { expires_at: "2026-11-20T12:00:00.000Z" }],
+  ["an expiry at the current time", { expires_at: "2026-11-20T12:00:00.000Z" }],
   ["an invalid expiry", { expires_at: "tomorrow" }],
   ["a subject that is not in the application", { subjects: [vehicle({ subject_id: "vehicle-2" })] }],
   ["liability below the state's minimum", { subjects: [cover("bodily_injury_per_person", 2_999_999)] }],
@@ -88,7 +88,7 @@ const bad: ReadonlyArray<readonly [string, Partial<CarrierOffer>]> = [
   )
 ]
 
-describe("the check of an offer", () => {
+describe("the offer check", () => {
   for (const [what, changes] of bad) {
     const broken = prompt("broken", offers(offer(), offer({ offer_ref: "offer-2", ...changes })))
     testInWorld(
@@ -155,7 +155,7 @@ describe("the check of an offer", () => {
     }
   })
 
-  testInWorld("cuts text to length, removes markup and control characters, and converts times to UTC", () => {
+  testInWorld("truncates text, removes markup and control characters, and converts times to UTC", () => {
     const dirty = "<b>Best</b>\u0000 price\u001b[31m<script>x"
     const long = `${"a".repeat(499)}\u{1F600}`
     const texts = prompt(
@@ -217,7 +217,7 @@ describe("a carrier's action", () => {
     )
   )
   testInWorld(
-    "is shown with its text cleaned and its links unchanged",
+    "is shown with cleaned text and unchanged links",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -236,7 +236,7 @@ describe("a carrier's questions", () => {
   const questions = Array.from({ length: 2_000 }, (_, i) => ({ path: `application.f${i}`, label: "?".repeat(2_000) }))
   const asking = prompt("asking", { kind: "question", questions })
   testInWorld(
-    "are limited to 20, and their text is cut to length",
+    "are limited to 20, and their text is truncated",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -250,7 +250,7 @@ describe("a carrier's questions", () => {
 })
 
 describe("several offers", () => {
-  testInWorld("each become a quote in the same request version if one carrier makes them", () => {
+  testInWorld("become quotes in one request version if one carrier makes the offers", () => {
     const three = prompt(
       "three",
       offers(...[3, 1, 2].map((n) => offer({ offer_ref: `offer-${n}`, product: `Tier ${n}` })))
@@ -281,7 +281,7 @@ describe("several offers", () => {
     }
   })
 
-  testInWorld("are each recorded in a request version of their own if carriers answer concurrently", () => {
+  testInWorld("each create a new request version if carriers answer concurrently", () => {
     const many = Array.from({ length: 40 }, (_, i) => prompt(`carrier-${i}`))
     return {
       ...carriers(...many),

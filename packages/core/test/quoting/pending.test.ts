@@ -138,7 +138,7 @@ describe("a carrier's callback", () => {
     }
   })
 
-  testInWorld("is too late after the deadline, even if the request has not ended yet", () => {
+  testInWorld("is ignored after the deadline, even if the request has not ended yet", () => {
     const scripted = callingBack("calls")
     return {
       ...carriers(scripted),
@@ -309,7 +309,7 @@ describe("an unfinished ask", () => {
     }
   })
 
-  testInWorld("is rare after a graceful stop, because the host waits five seconds for answers", () => {
+  testInWorld("is completed before a graceful stop if the answer arrives within five seconds", () => {
     const scripted = slow("slow", 3_000, offers(), { idempotent: false })
     return {
       ...carriers(scripted),

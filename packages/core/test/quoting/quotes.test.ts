@@ -64,7 +64,7 @@ describe("a quote", () => {
 
   for (const line of lineNames) {
     testInWorld(
-      `reads as expired from the moment it expires, exactly as it will be stored (${line})`,
+      `is returned as expired from its expiry time, even before storage is updated (${line})`,
       Effect.gen(function* () {
         const { first } = yield* quoted({ line, scenario: "quote_expires_soon" })
         const leftMs = Date.parse(first.availability.expires_at ?? "") - Date.parse("2026-11-20T12:01:00.000Z")
@@ -119,7 +119,7 @@ describe("a quote", () => {
 
   for (const version of [0, -1, 1.5]) {
     testInWorld(
-      `reports version ${version} as invalid rather than as not found`,
+      `rejects version ${version} as invalid input rather than with not_found`,
       Effect.gen(function* () {
         const { first } = yield* quoted()
         const error = yield* refusal(getQuote(first.id, version))
@@ -183,7 +183,7 @@ const unknown = "404 Unknown link"
 
 describe("a quote's link to its carrier", () => {
   testInWorld(
-    "opens a sandbox page while the quote is active, and later explains why it no longer works",
+    "opens a sandbox page while the quote is active, and explains the expiry afterwards",
     Effect.gen(function* () {
       const { first } = yield* quoted({ line: "personal_auto", scenario: "quote_expires_soon" })
       const token = tokenOf(first)
@@ -205,7 +205,7 @@ describe("a quote's link to its carrier", () => {
   )
 
   testInWorld(
-    "is not found if it is altered anywhere, or made up",
+    "is not found if any of its characters is altered",
     Effect.gen(function* () {
       const { first } = yield* quoted()
       const token = tokenOf(first)
@@ -220,7 +220,7 @@ describe("a quote's link to its carrier", () => {
     })
   )
 
-  testInWorld("appears in no quote before the host knows its own address", () => {
+  testInWorld("is not created before the host knows its own address", () => {
     const address = Deferred.makeUnsafe<string>()
     return {
       public_url: Deferred.await(address),
@@ -321,7 +321,7 @@ describe("a carrier that refreshes its offer", () => {
     ["never answers", Effect.never, 3],
     ["makes an invalid offer", { kind: "offer", reason: "price_updated", offer: offer({ term_months: 5 }) }, 1],
     ["fails permanently", { kind: "unavailable", reason: "carrier_error", final: true }, 1],
-    ["dies", Effect.die("no"), 1]
+    ["ends with a defect", Effect.die("no"), 1]
   ] as const) {
     const scripted = refreshing(() => found)
     testInWorld(
@@ -360,8 +360,8 @@ const comparison = (amount_minor: number, term_months: number) =>
   Quote.fromOffer(offer({ premium: { amount_minor, currency: "USD" }, term_months }), origin).price.comparison?.amount
     .amount_minor
 
-describe("a quote's comparison", () => {
-  it("is the premium for one month of coverage, rounded half up", () => {
+describe("a quote from an offer", () => {
+  it("has the premium for one month of coverage as its comparison, rounded half up", () => {
     assert.strictEqual(comparison(245_414, 12), 20_451)
     assert.strictEqual(comparison(109_644, 6), 18_274)
     assert.strictEqual(comparison(17_928, 12), 1_494)
@@ -370,12 +370,12 @@ describe("a quote's comparison", () => {
     assert.strictEqual(comparison(99_999_999, 1), 99_999_999)
   })
 
-  it("is unknown if the premium or the term is unknown", () => {
+  it("has no comparison if the premium or the term is unknown", () => {
     assert.isNull(Quote.fromOffer(offer({ premium: null }), origin).price.comparison)
     assert.isNull(Quote.fromOffer(offer({ term_months: null }), origin).price.comparison)
   })
 
-  it("says that fees may be extra, except in renters quotes", () => {
+  it("says that fees may be extra, except for renters", () => {
     const labelOf = (line: StandardLineName) =>
       Quote.fromOffer(offer(), { ...origin, line: lineNamed(line) }).price.comparison?.label
     assert.strictEqual(labelOf("renters"), "Per month of cover, for comparing offers; not an instalment amount.")

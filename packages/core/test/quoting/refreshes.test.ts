@@ -23,7 +23,7 @@ type FailingRefresh = readonly [string, () => Effect.Effect<CarrierRefresh>, rea
 
 const refreshes: ReadonlyArray<FailingRefresh> = [
   ["throws a TypeError", thrown(new TypeError("no")), "carrier_error", false],
-  ["dies", () => Effect.die("no"), "carrier_error", false],
+  ["ends with a defect", () => Effect.die("no"), "carrier_error", false],
   [
     "throws an InvalidMoney",
     () => Effect.sync(() => refreshed({ premium: dollars(10 / 3) })),
@@ -45,7 +45,12 @@ const refreshes: ReadonlyArray<FailingRefresh> = [
   ["reports a rate limit", () => Effect.succeed(Reply.unavailable("rate_limited", 5_000)), "rate_limited", true],
   ["reports that the carrier is closed", () => Effect.succeed(Reply.unavailable("maintenance")), "maintenance", true],
   ["loses the connection in a custom client", withCode("ECONNRESET"), "carrier_error", true],
-  ["hits a timeout of its own", thrown(Object.assign(new Error("no"), { name: "TimeoutError" })), "carrier_error", true]
+  [
+    "throws its own timeout error",
+    thrown(Object.assign(new Error("no"), { name: "TimeoutError" })),
+    "carrier_error",
+    true
+  ]
 ]
 
 /** A live quote whose offer was due for a refresh after a minute, once the refresh and a retry are over. */

@@ -23,7 +23,7 @@ import {
 
 describe("a request_key", () => {
   testInWorld(
-    "returns the same request in its current state for the same input",
+    "returns the existing request in its current state if the input is equal",
     Effect.gen(function* () {
       const input = startOf({ line: "personal_auto" })
       const first = yield* startWith(input)
@@ -38,7 +38,7 @@ describe("a request_key", () => {
   )
 
   testInWorld(
-    "returns its request even if the same facts would be rejected now",
+    "returns its request even if the facts would be rejected in a new request",
     Effect.gen(function* () {
       const input = startOf({ application: { ...smallest.renters, effective_date: "2026-11-20" } })
       const { id } = yield* startWith(input)
@@ -144,7 +144,7 @@ describe("a start call with wrong fields", () => {
   )
 
   testInWorld(
-    "reports malformed fields together with well-formed but invalid ones",
+    "reports malformed fields together with well-formed but invalid fields",
     Effect.gen(function* () {
       const error = yield* refusal(
         startWith({
@@ -173,7 +173,7 @@ describe("a start call with wrong fields", () => {
   )
 
   testInWorld(
-    "repeats no rejected value",
+    "repeats no rejected value in the error",
     Effect.gen(function* () {
       const error = yield* refusal(
         startWith({ ...startOf(), line: "SECRET", consent_receipt_id: "SECRET!", scenario: 5, application: "SECRET" })
@@ -183,7 +183,7 @@ describe("a start call with wrong fields", () => {
     })
   )
 
-  testInWorld("requests missing facts only once no field is wrong, before any carrier is asked", () => {
+  testInWorld("asks for missing facts only if no field is wrong", () => {
     const scripted = prompt("prompt")
     return {
       carriers: [scripted.adapter],
@@ -243,7 +243,7 @@ describe("a start call's scenario", () => {
   )
 
   testInWorld(
-    "takes precedence over the active scenario, which applies only to lines that can play it",
+    "takes precedence over the active scenario",
     Effect.gen(function* () {
       assert.isNull((yield* start()).scenario)
       yield* select("zero_quotes")
@@ -258,7 +258,7 @@ describe("a start call's scenario", () => {
 
   for (const line of lineNames) {
     testInWorld(
-      `needs_information lists every fact that a ${line} price needs, and starts nothing`,
+      `makes the call ask for every fact of a ${line} price if it is needs_information`,
       Effect.gen(function* () {
         const error = yield* refusal(start({ line, scenario: "needs_information" }))
         assert.strictEqual(error._tag, "needs_information")
@@ -270,7 +270,7 @@ describe("a start call's scenario", () => {
   }
 
   testInWorld(
-    "consent_refused rejects the consent, whatever was sent",
+    "makes the call reject the consent if it is consent_refused",
     Effect.gen(function* () {
       const error = yield* refusal(start({ scenario: "consent_refused" }))
       assert.deepStrictEqual([error._tag, pathsOf(error)], ["invalid_input", ["consent_receipt_id"]])
@@ -281,7 +281,7 @@ describe("a start call's scenario", () => {
 
   for (const code of ["rate_limited", "service_unavailable"] as const) {
     testInWorld(
-      `${code} refuses the first call with a request_key, and accepts a call five seconds later`,
+      `makes the first call fail if it is ${code}, but not a retry five seconds later`,
       Effect.gen(function* () {
         const input = startOf({ scenario: code })
         const first = yield* refusal(startWith(input))
@@ -303,7 +303,7 @@ describe("a start call's scenario", () => {
   }
 
   testInWorld(
-    "internal_error fails every time, and creates nothing",
+    "makes every call fail if it is internal_error",
     Effect.gen(function* () {
       const input = startOf({ scenario: "internal_error" })
       for (let i = 0; i < 3; i++) {
@@ -318,7 +318,7 @@ describe("a start call's scenario", () => {
 
 describe("the pet line", () => {
   testInWorld(
-    "creates events only for quote requests, and none for quotes",
+    "creates events only for quote requests, not for quotes",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "pet", scenario: "price_update" })
       yield* advance(86_400 * 20)

@@ -4,8 +4,8 @@ import { carriers, prompt } from "./carriers.ts"
 import { noting } from "./noting.ts"
 import { live, outcomes, pass, start, testInWorld, work } from "./support.ts"
 
-describe("storage use", () => {
-  testInWorld("a start call makes one change and reads no records", () => {
+describe("storage", () => {
+  testInWorld("is changed once and not read during a start call", () => {
     const { around, count, since } = noting()
     return {
       ...carriers(prompt("acme")),
@@ -22,7 +22,7 @@ describe("storage use", () => {
     }
   })
 
-  testInWorld("an ask makes three changes, two of them for the carrier's limits", () => {
+  testInWorld("is changed three times for an ask, including two changes for the carrier's limits", () => {
     const { around, count, since } = noting()
     return {
       ...carriers(prompt("acme")),

@@ -88,11 +88,11 @@ describe("a quote request", () => {
     }
   })
 
-  it("becomes quotes_arriving when a carrier quotes while others are pending", () => {
+  it("becomes quotes_arriving when a carrier quotes while other carriers are pending", () => {
     assert.deepStrictEqual(endOf([quoted], false, 1), ["in_progress", "quotes_arriving", "quote_request.updated"])
   })
 
-  it("keeps its status when a carrier declines or is silent while others are pending", () => {
+  it("keeps its status when a carrier declines or is silent while other carriers are pending", () => {
     for (const outcome of [declined, silent]) {
       assert.deepStrictEqual(endOf([outcome], false, 1), ["in_progress", "collecting", "quote_request.updated"])
       assert.deepStrictEqual(endOf([quoted, outcome], false, 1), [
@@ -147,8 +147,8 @@ describe("a quote request", () => {
     [[], true, "failed", "no_carrier_answered", "quote_request.failed"]
   ]
   for (const [outcomes, closes, ...end] of rows) {
-    const all = outcomes.map(({ outcome }) => outcome).join(", ") || "nothing"
-    it(`ends as ${end[0]} with ${end[1]} after ${all}${closes ? " and the deadline" : ""}`, () => {
+    const all = outcomes.map(({ outcome }) => outcome).join(", ") || "missing"
+    it(`ends as ${end[0]} with ${end[1]} if the outcomes are ${all}${closes ? " at the deadline" : ""}`, () => {
       assert.deepStrictEqual(endOf(outcomes, closes, closes ? 1 : 0), end)
     })
   }
@@ -209,7 +209,7 @@ const apply = (request: QuoteRequest.QuoteRequest, next: Move, at: number): Quot
   }
 }
 
-describe("any history of a quote request", () => {
+describe("in any history of a quote request", () => {
   it("each step raises the version by one, and at most one version is final", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 40 }), (moves) => {

@@ -64,13 +64,13 @@ describe("a premium", () => {
     assert.strictEqual(premium("pet", { minimum_cents: 25_000 }, pets), 25_000)
   })
 
-  it("includes fees only in lines whose premiums include them", () => {
+  it("includes fees only in lines that count fees as premium", () => {
     const fees = [{ code: "policy_fee", cents: 700 }]
     assert.strictEqual(premium("renters", { fees }), 10_700)
     assert.strictEqual(premium("pet", { fees }), 10_000)
   })
 
-  it("applies a factor only to its coverages and states", () => {
+  it("applies a factor only to the factor's coverages and states", () => {
     const plain = premium("personal_auto", {})
     const collision = { name: "collision", covers: ["collision"], factor: 2 }
     assert.strictEqual(premium("personal_auto", { factors: [collision] }), plain + 10_000)

@@ -21,7 +21,7 @@ const withAuto = (name: string, changes: object): object => ({
 
 const shape: ReadonlyArray<Row> = [
   ["an unknown member", { ...example, comment: "x" }, "comment", "This field is not known."],
-  ["another format", { ...example, format: "2" }, "format", "Must be one of quotewire-rate-plan/1."],
+  ["an unknown format", { ...example, format: "2" }, "format", "Must be one of quotewire-rate-plan/1."],
   ["an unknown line", { ...example, line: "boat" }, "line", "Must be one of personal_auto, renters, pet."],
   ["an unknown rounding", { ...example, rounding: "up" }, "rounding", "Must be one of cent, dollar."],
   ["a state that does not exist", { ...example, states: ["ZZ"] }, "states.0", "Must be one of AL, "],
@@ -112,7 +112,7 @@ const tables: ReadonlyArray<Row> = [
     "Has a gap: 2001 to 2028 has no value."
   ],
   [
-    "points out of order",
+    "points that are not in ascending order",
     withFactor({
       ...contents,
       points: [
@@ -124,13 +124,13 @@ const tables: ReadonlyArray<Row> = [
     "Must be greater than the previous point."
   ],
   [
-    "a missing value for a fact that may be unknown",
+    "no unknown value for a fact that may be unknown",
     withFactor({ ...year_built, unknown: undefined }),
     "factors.0.unknown",
     "Is required, because the fact can be unknown."
   ],
   [
-    "a value for a fact that is always known",
+    "an unknown value for a fact that is always known",
     withFactor({ ...deductible, unknown: 1 }),
     "factors.0.unknown",
     "Must be absent: the fact is always known."
@@ -148,7 +148,7 @@ const tables: ReadonlyArray<Row> = [
     "Must be three digits."
   ],
   [
-    "two kinds of table together",
+    "two kinds of table in one factor",
     withFactor({ ...deductible, points: contents?.points }),
     "factors.0",
     "Must have exactly one of values, bands and points."
@@ -172,7 +172,7 @@ const tables: ReadonlyArray<Row> = [
     "Applies in none of the plan's states."
   ],
   [
-    "drivers in a line without drivers",
+    "a mean of drivers in a line without drivers",
     withFactor({ name: "drivers", mean_of_drivers: { factors: [{ name: "one", factor: 1 }] } }),
     "factors.0.mean_of_drivers",
     "Must be absent: renters has no drivers."
@@ -184,7 +184,7 @@ const tables: ReadonlyArray<Row> = [
     "Must be inside mean_of_drivers, because the variable is about a driver."
   ],
   [
-    "a coverage's own fact for other coverages",
+    "a coverage-specific fact in a factor for all coverages",
     withAuto("collision_deductible", { covers: ["collision", "bodily_injury"] }),
     "factors.11",
     'The variable is only about collision: set covers to ["collision"].'
@@ -229,7 +229,7 @@ const rules: ReadonlyArray<Row> = [
     "Must be one of policy_fee, "
   ],
   [
-    "a setting of another line",
+    "a setting that belongs to a different line",
     { ...example, coverage: { ...example.coverage, accident_only_from_age: 9 } },
     "coverage.accident_only_from_age",
     "Must be absent: this setting does not apply to renters."
@@ -319,7 +319,7 @@ const worked: ReadonlyArray<Row> = [
   ]
 ]
 
-describe("the check of a rate plan", () => {
+describe("the rate plan check", () => {
   it.each([...shape, ...tables, ...rules, ...worked])("finds %s", (_, plan, path, message) => {
     const faults = RatePlan.check(plan)
     const found = faults.find((fault) => fault.path === path)
@@ -333,7 +333,13 @@ describe("the check of a rate plan", () => {
     assert.deepStrictEqual(RatePlan.check(example, { today: "2026-11-20" }), [])
   })
 
-  it.each([null, 7, "plan", [], [example]])("finds that %j is not a rate plan", (input) => {
+  it.each<readonly [string, unknown]>([
+    ["null", null],
+    ["a number", 7],
+    ["text", "plan"],
+    ["an empty list", []],
+    ["a list of plans", [example]]
+  ])("finds that %s is not a rate plan", (_, input) => {
     assert.isNotEmpty(RatePlan.check(input))
   })
 

@@ -40,7 +40,7 @@ describe("a carrier made from a rate plan", () => {
     assert.strictEqual(covers.find(({ code }) => code === "loss_of_use")?.limit?.amount_minor, 600_000)
   })
 
-  it("offers no page if the plan has no page", () => {
+  it("makes an offer without a page if the plan has no page", () => {
     const reply = ask(ratePlanCarrier(Struct.omit(example, ["handoff"])))
     assert.isNull(reply.kind === "offers" ? reply.offers[0]?.handoff_url : undefined)
   })
@@ -59,7 +59,7 @@ describe("a carrier made from a rate plan", () => {
     assert.deepStrictEqual<unknown>(ask(carrier, changes), { kind: "declined", reason })
   })
 
-  it("declines temporarily in some states, with a message", () => {
+  it("declines during a moratorium in some states, with the plan's message", () => {
     const storm = (from: string, until: string) =>
       ratePlanCarrier({
         ...example,
@@ -96,7 +96,7 @@ describe("a carrier made from a rate plan", () => {
     assert.deepStrictEqual(refresh("another"), { kind: "withdrawn" })
   })
 
-  it("can have a plan for each line", () => {
+  it("can have plans for several lines", () => {
     const pet = { ...planOf("sbx_tailhaven", "pet"), carrier: example.carrier }
     const both = ratePlanCarrier([example, pet])
     assert.deepStrictEqual(Object.keys(both.lines), ["renters", "pet"])

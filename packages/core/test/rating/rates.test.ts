@@ -166,7 +166,7 @@ describe("prices for a clean risk", () => {
       }
     })
   }
-  it("exist in all 50 states and DC", () => {
+  it("are checked in all 50 states and DC", () => {
     assert.lengthOf(servedStates, 51)
   })
 })
@@ -177,7 +177,7 @@ describe("car policy coverages", () => {
     priced(pinecrest, { line: "personal_auto", facts: autoFacts(auto(changes)) }, today)
   const item = (changes: object, code: string) => rated(changes).coverages[0]?.find((cover) => cover.code === code)
 
-  it("cost more at a higher level, unless limits were sent", () => {
+  it("cost more at a higher level, and keep limits that were sent", () => {
     const minimum = rated({ coverage: { level: "state_minimum" } })
     const standard = rated({})
     const enhanced = rated({ coverage: { level: "enhanced" } })
@@ -203,7 +203,7 @@ describe("car policy coverages", () => {
     assert.isTrue(item({ coverage, garaging_address: { state: "NY", zip: "10001" } }, uninsured)?.included)
   })
 
-  it("never have uninsured motorist limits that exceed the injury limits", () => {
+  it("have no uninsured motorist limits that exceed the bodily injury limits", () => {
     const limits = {
       bodily_injury_per_person_usd: 30_000,
       bodily_injury_per_accident_usd: 60_000,
@@ -213,7 +213,7 @@ describe("car policy coverages", () => {
     assert.strictEqual(item({ coverage: limits }, code)?.limit?.amount_minor, 6_000_000)
   })
 
-  it("assume a standard car if only the VIN is known, and report this assumption", () => {
+  it("are priced with an assumed model if only the VIN is known", () => {
     const { assumptions } = rated({ vehicles: [{ vin: "1HGCM82633A004352" }] })
     assert.deepStrictEqual(
       assumptions.map((assumption) => assumption.path),
@@ -236,7 +236,7 @@ describe("rating factors", () => {
     ["Tesla", "Model Y", "electric"],
     ["Toyota", "Corolla LE", "economy"],
     ["Yugo", "GV", "standard"]
-  ])("put %s %s in the %s segment", (make, model, segment) => {
+  ])("put a %s %s in the %s segment", (make, model, segment) => {
     assert.strictEqual(segmentOf(make, model), segment)
   })
 

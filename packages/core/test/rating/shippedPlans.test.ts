@@ -26,7 +26,7 @@ describe("the shipped plans", () => {
   })
 })
 
-describe("the JSON Schema of rate plans", () => {
+describe("the rate plan JSON Schema", () => {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   ajv.addFormat("date", true)
   const fits = ajv.compile(ratePlanSchema)
@@ -37,7 +37,7 @@ describe("the JSON Schema of rate plans", () => {
 
   const wrong: ReadonlyArray<readonly [string, object]> = [
     ["an unknown member", { ...example, comment: "x" }],
-    ["another format", { ...example, format: "2" }],
+    ["an unknown format", { ...example, format: "2" }],
     ["an unknown line", { ...example, line: "boat" }],
     ["a factor of zero", { ...example, factors: [{ name: "zero", factor: 0 }] }],
     ["a plan without examples", { ...example, examples: [] }]
@@ -47,7 +47,7 @@ describe("the JSON Schema of rate plans", () => {
   })
 })
 
-describe("a line's variables", () => {
+describe("a line's rating variables", () => {
   const applications: { readonly [L in StandardLineName]: unknown } = reference
 
   it.each(lineNames)("match the line's application (%s)", (line) => {

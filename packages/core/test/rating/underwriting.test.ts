@@ -129,7 +129,7 @@ describe("a renters insurer", () => {
     ],
     ["declines a mobile home", dwelling({ type: "mobile_home" }), { lanternway: "property_not_eligible" }],
     [
-      "declines a dog that has bitten",
+      "declines an applicant whose dog has bitten",
       household({ dog_with_bite_history: true }),
       { lanternway: "risk_outside_guidelines" }
     ],
@@ -195,11 +195,11 @@ describe("a pet insurer", () => {
 describe("every carrier", () => {
   // A policy start today is valid input that carriers decline. Other days out of range never reach them.
   it.each([
-    [0, "start_date_out_of_range"],
-    [1, null],
-    [60, null],
-    [61, "start_date_out_of_range"]
-  ])("answers a policy start %i days ahead with the decline reason %s", (days, expected) => {
+    ["declines", 0, "start_date_out_of_range"],
+    ["accepts", 1, null],
+    ["accepts", 60, null],
+    ["declines", 61, "start_date_out_of_range"]
+  ] as const)("%s a policy that starts in %i days", (_, days, expected) => {
     const effective_date = addDays(today, days)
     const auto = { ...autoFacts(reference.personal_auto), effective_date }
     const renters = { ...rentersFacts(reference.renters), effective_date }
@@ -213,7 +213,7 @@ describe("every carrier", () => {
 describe("the states", () => {
   const without = (leftOut: ReadonlyArray<string>) => servedStates.filter((state) => !leftOut.includes(state))
 
-  it("are all served by each carrier, except the states that the carrier excludes", () => {
+  it("are served by every carrier unless the carrier's plan excludes the state", () => {
     assert.deepStrictEqual(servedBy("sbx_bluefern", "personal_auto"), without(["MA", "MI", "NY"]))
     assert.deepStrictEqual(servedBy("sbx_copperline", "personal_auto"), without(["HI", "MA", "NC"]))
     assert.deepStrictEqual(servedBy("sbx_brightstoop", "renters"), without(["AK", "HI", "LA"]))

@@ -44,7 +44,7 @@ const twoCells = () => {
   return { state, swept, around }
 }
 
-describe("the loss of a cell", () => {
+describe("after the loss of a cell", () => {
   testInWorld("old data is erased in the other cells, and in the lost cell once it is back", () => {
     const { around, state, swept } = twoCells()
     return {
@@ -79,7 +79,7 @@ describe("the loss of a cell", () => {
     }
   })
 
-  testInWorld("calls of workspaces in other cells are logged", () => {
+  testInWorld("the request log records calls of workspaces in other cells", () => {
     const { around, state } = twoCells()
     return {
       around,

@@ -48,7 +48,7 @@ const counts = Effect.map(
 
 describe("retention", () => {
   testInWorld(
-    "erases facts 32 days after the start, while the request and its quotes can still be read",
+    "erases facts 32 days after the start, but keeps the request and its quotes",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto" })
       yield* advance(32 * day)
@@ -63,7 +63,7 @@ describe("retention", () => {
   )
 
   testInWorld(
-    "does not erase facts while a question about them is open",
+    "does not erase facts while a carrier's question is open",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "action_required" })
       yield* advance(day)
@@ -73,7 +73,7 @@ describe("retention", () => {
   )
 
   testInWorld(
-    "erases a request with its quotes after thirteen months, and then its request_key starts a new request",
+    "erases a request, its quotes and its request_key after thirteen months",
     Effect.gen(function* () {
       const input = startOf({ request_key: "mine" })
       const { id } = yield* start(input)
@@ -133,7 +133,7 @@ describe("retention", () => {
   )
 
   testInWorld(
-    "sweeps all workspaces every hour, even if they need more than one batch",
+    "sweeps a workspace completely within an hour, even in several batches",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       for (let i = 0; i < 1_100; i++) yield* start({}, live)
@@ -165,7 +165,7 @@ describe("retention", () => {
     }
   })
 
-  testInWorld("sweeps other workspaces if one workspace fails", () => {
+  testInWorld("sweeps the remaining workspaces if the sweep of one workspace fails", () => {
     const { swept, sick, sweeps } = makeSweeps()
     return {
       ...sweeps,

@@ -16,7 +16,7 @@ const reasonOf = (id: string, options: object) =>
   Effect.map(read(id, options), ({ quote_request }) => quote_request.status_details.reason)
 
 describe("a job whose handler crashes", () => {
-  testInWorld("is retried, and abandoned after five attempts, so that only its request fails", () => {
+  testInWorld("is retried, and makes only its own request fail after five attempts", () => {
     const { poison, poisoned } = makePoison()
     return {
       ...poisoned,
@@ -47,7 +47,7 @@ describe("a job whose handler crashes", () => {
     }
   })
 
-  testInWorld("blocks its sandbox's advance until it is abandoned, and then the remaining jobs run in order", () => {
+  testInWorld("delays its sandbox's advance only until the job is abandoned", () => {
     const { poison, poisoned } = makePoison()
     return {
       ...poisoned,
@@ -76,7 +76,7 @@ describe("a job whose handler crashes", () => {
 })
 
 describe("ordered jobs with the same due time", () => {
-  testInWorld("wait until the first job has been retried if the first job's handler crashes", () => {
+  testInWorld("wait for the first job's retry if that job's handler crashes", () => {
     const { poison, poisoned } = makePoison()
     return {
       ...poisoned,
@@ -190,7 +190,7 @@ describe("a runner", () => {
     })
   )
 
-  testInWorld("releases its jobs if it is interrupted, and another runner continues immediately", () => {
+  testInWorld("releases its jobs if it is interrupted, so that another runner continues immediately", () => {
     const { hurdle, hurdled } = makeHurdle()
     return {
       ...hurdled,
@@ -236,7 +236,7 @@ describe("a runner", () => {
     }
   })
 
-  testInWorld("retries less and less often and abandons no job if it can claim but not commit", () => {
+  testInWorld("retries ever less often, and abandons no job, while it can claim jobs but not commit", () => {
     /** Whether the disk is full: existing rows can be read and leased, but nothing new can be stored. */
     const full = { isFull: false, refused: 0 }
     const filling = {
@@ -308,7 +308,7 @@ describe("a runner", () => {
 
 describe("a cancellation", () => {
   testInWorld(
-    "ends a queued request, returns the same response again, and triggers nothing further",
+    "ends a queued request, and returns the same response when it is repeated",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       yield* advance(299)

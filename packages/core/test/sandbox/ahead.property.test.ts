@@ -107,7 +107,7 @@ describe("an advance that runs jobs ahead of the clock", () => {
     })
   )
 
-  it.effect("lets a delayed runner catch up, and produces the same feed", () =>
+  it.effect("produces the same feed when a delayed runner catches up", () =>
     Effect.gen(function* () {
       const starts = 60
       const fallBehind = (around: (storage: Storage["Service"]) => Storage["Service"]) =>

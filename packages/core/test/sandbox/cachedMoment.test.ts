@@ -90,7 +90,7 @@ describe("a start call", () => {
     })
   )
 
-  testInWorld("reads its workspace only if the workspace has changed", () => {
+  testInWorld("reads its workspace from storage only if another host has changed the workspace", () => {
     const { reads, counting } = makeReads()
     return {
       around: counting,
@@ -115,7 +115,7 @@ describe("a start call", () => {
 })
 
 describe("a start call with repeated conflicts", () => {
-  testInWorld("uses the workspace's final state, not an intermediate one", () => {
+  testInWorld("uses the workspace's final state, not an intermediate state", () => {
     /** What happens right before each of the next commits of a start call. */
     const races: Array<Effect.Effect<unknown, unknown>> = []
     const racing = (storage: Storage["Service"]): Storage["Service"] => ({

@@ -54,7 +54,7 @@ describe("a call", () => {
 
 describe("an Idempotency-Key", () => {
   testInWorld(
-    "is remembered for a month of workspace time after its call ends, even if the call advances a year",
+    "is remembered even if its call has advanced the clock by a year",
     Effect.gen(function* () {
       const first = yield* advance(year, { idempotency_key: "long" })
       yield* advance(1, { idempotency_key: "short" })
@@ -90,7 +90,7 @@ describe("an operation without fields", () => {
 
 describe("a reset", () => {
   testInWorld(
-    "wakes up reads that wait for removed requests",
+    "ends reads that wait for removed requests",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const waiting = yield* Effect.forkChild(refusal(read(id, {}, { wait_seconds: 20 })))

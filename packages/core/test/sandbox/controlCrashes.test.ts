@@ -30,7 +30,7 @@ const at = <A, E, R>(test: Effect.Effect<A, E, R>) => Effect.andThen(TestClock.s
 const on = <A>(host: Hosts.Host, call: Parameters<typeof host.ask<A>>[0]) =>
   Effect.flatMap(ending(host.ask(call)), (answer) => Option.getOrThrow(answer))
 
-describe("a host that resumes a sandbox control that another host has finished", () => {
+describe("a host that resumes another host's finished sandbox control", () => {
   it.effect("erases nothing that was created after the reset", () =>
     Effect.gen(function* () {
       const { strike, arm, isOver } = striking("erase", "pauses before", 1)

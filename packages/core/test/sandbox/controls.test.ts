@@ -45,7 +45,7 @@ const advanceWith = (idempotency_key: string | null, seconds = 60) =>
 
 describe("a sandbox control with an Idempotency-Key", () => {
   testInWorld(
-    "runs once: the same key and body return the first response, marked as a replay",
+    "returns the first response, marked as a replay, when the key and body are repeated",
     Effect.gen(function* () {
       const first = yield* advanceWith(key)
       yield* advance(30)
@@ -58,7 +58,7 @@ describe("a sandbox control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "rejects a different body, but leaves the key usable for another control",
+    "rejects a different body, but leaves the key usable for a different control",
     Effect.gen(function* () {
       yield* advance(60, once)
       const error = yield* refusal(advance(61, once))
@@ -69,7 +69,7 @@ describe("a sandbox control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "is refused with `wait` while the first call is still running",
+    "is refused with `wait` while the first call is running",
     Effect.gen(function* () {
       yield* Effect.forEach(Array.from({ length: 50 }), () => start({ line: "personal_auto" }))
       const all = yield* Effect.forEach(Array.from({ length: 20 }), () => Effect.result(advance(60, once)), {
@@ -85,7 +85,7 @@ describe("a sandbox control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "runs to its end even if its caller disconnects, and the retry replays its response",
+    "runs to its end even if its caller disconnects",
     Effect.gen(function* () {
       yield* work
       for (let i = 0; i < 20; i++) yield* start({ line: "personal_auto" })
@@ -113,7 +113,7 @@ describe("a sandbox control with an Idempotency-Key", () => {
   )
 
   testInWorld(
-    "stores nothing if it is refused, so that its key can be used with a different body",
+    "frees its key if it is refused, so that a different body is accepted",
     Effect.gen(function* () {
       assert.strictEqual((yield* refusal(select("no_such", once)))._tag, "invalid_input")
       assert.strictEqual((yield* refusal(advance(0, once)))._tag, "invalid_input")
@@ -136,7 +136,7 @@ describe("a sandbox control with an Idempotency-Key", () => {
 
 describe("a sandbox reset", () => {
   testInWorld(
-    "removes and counts all data, returns the clock to real time, and keeps keys and organization",
+    "removes and counts all data, and returns the clock to real time",
     Effect.gen(function* () {
       yield* select("quotes_ready")
       yield* start({ line: "personal_auto" })
@@ -172,7 +172,7 @@ describe("a sandbox reset", () => {
   )
 
   testInWorld(
-    "keeps the responses for all idempotency keys, including its own, and frees every request_key",
+    "keeps the responses stored for idempotency keys, but frees every request_key",
     Effect.gen(function* () {
       const { id } = yield* start({ request_key: "mine" })
       const advanced = yield* advance(60, once)
@@ -190,7 +190,7 @@ describe("a sandbox reset", () => {
   )
 
   testInWorld(
-    "does not affect live",
+    "does not affect the live workspace",
     Effect.gen(function* () {
       const { id } = yield* start({}, { environment: "live" })
       yield* reset()
@@ -199,7 +199,7 @@ describe("a sandbox reset", () => {
   )
 
   testInWorld(
-    "leaves nothing from before the reset, even while a runner is running jobs",
+    "leaves no data from before the reset, even while a runner is running jobs",
     Effect.gen(function* () {
       yield* work
       for (let round = 1; round <= 5; round++) {
@@ -220,7 +220,7 @@ describe("a sandbox reset", () => {
 
 describe("the sandbox's scenarios", () => {
   testInWorld(
-    "are listed with their lines; the error for an unknown scenario lists all names",
+    "are all listed in the error for an unknown scenario",
     Effect.gen(function* () {
       const { call } = yield* World
       const { scenario_catalog_version, scenarios } = yield* call(operations.listSandboxScenarios, {})

@@ -79,7 +79,7 @@ describe("the fictional carriers", () => {
     )
   })
 
-  it("follow their own rules only if no scenario is played", () => {
+  it("follow their underwriting rules if no scenario is played", () => {
     const application = {
       ...reference.personal_auto,
       vehicles: [{ ...reference.personal_auto.vehicles[0], salvage_title: true }]
@@ -103,7 +103,7 @@ describe("the fictional carriers", () => {
     }
   })
 
-  it("ignore their own rules in every scenario except credit_disclosure", () => {
+  it("ignore their underwriting rules in every scenario except credit_disclosure", () => {
     for (const { simulation } of all) {
       assert.isTrue(simulation?.ignoresRules("quotes_ready", "personal_auto"))
       assert.isFalse(simulation?.ignoresRules("credit_disclosure", "personal_auto"))
@@ -141,7 +141,7 @@ describe("a fictional carrier's callback", () => {
     })
   )
 
-  it.effect("is refused if a single bit of its body, its signature or its sender differs", () =>
+  it.effect("is refused if its body, signature or sender was changed", () =>
     Effect.gen(function* () {
       const { body, headers } = yield* sent
       for (let i = 0; i < body.length; i += 97) {
@@ -285,7 +285,7 @@ describe("every offer from a fictional carrier", () => {
       )
     })
 
-    it(`passes the offer checks whatever the facts, with a positive whole price (${line})`, () => {
+    it(`has a positive whole price and passes the offer checks, whatever the facts (${line})`, () => {
       fc.assert(
         fc.property(asks, (asked) => {
           for (const [adapter, offer] of offersOf(asked)) {

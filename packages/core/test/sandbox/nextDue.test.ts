@@ -33,7 +33,7 @@ const happened = Effect.map(feed(), (events) => events.map(({ occurred_at, type 
 
 describe("the next due step", () => {
   testInWorld(
-    "is null at first, after a cancellation, and once everything has happened",
+    "is null while no work is due, such as after a cancellation",
     Effect.gen(function* () {
       assert.isNull((yield* sandbox).next_due)
       const { id } = yield* start()
@@ -49,7 +49,7 @@ describe("the next due step", () => {
   )
 
   testInWorld(
-    "names the request, the carrier and the quote",
+    "names the affected request, carrier or quote",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "quote_expires_soon" })
       const seen = yield* moveToEnd
@@ -70,7 +70,7 @@ describe("the next due step", () => {
 
   for (const scenario of namesOf("renters")) {
     testInWorld(
-      `can be reached step by step, with the same feed as after one long advance (${scenario})`,
+      `can be reached step by step, which produces the same feed as one long advance (${scenario})`,
       Effect.gen(function* () {
         yield* Effect.exit(start({ scenario }))
         for (const { after, at, what } of yield* moveToEnd) {

@@ -168,7 +168,7 @@ describe("your own carriers in a sandbox", () => {
   )
 
   testInWorld(
-    "keep declining in scenarios if they decline, because their price is unknown",
+    "decline even in quotes_ready if they decline the application",
     Effect.gen(function* () {
       yield* work
       assert.deepStrictEqual((yield* played("quotes_ready", 30)).outcomes, ["declines declined"])
@@ -177,7 +177,7 @@ describe("your own carriers in a sandbox", () => {
   )
 
   testInWorld(
-    "answer as usual if no scenario is played, and in live",
+    "answer as usual if no scenario is played",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start()

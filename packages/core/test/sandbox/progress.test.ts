@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Progress from "../../src/sandbox/Progress.ts"
 
-it("an advance reports its progress in whole sentences, even for one job and one second", () => {
+it("an advance's progress message is grammatical in the singular and the plural", () => {
   const progress = { ...Progress.begin(0), clock_target_ms: 1_000, jobs: 1 }
   assert.strictEqual(
     Progress.sentences(progress, 1_000),

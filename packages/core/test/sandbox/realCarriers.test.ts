@@ -62,7 +62,7 @@ describe("an advance of the clock", () => {
     }
   })
 
-  test("waits at most as long as an attempt at an ask may take", () => {
+  test("waits for a carrier at most until the ask's attempt times out", () => {
     const never = silent("silent", { attempt_timeout_ms: 5_000, idempotent: false })
     return {
       ...carriers(never),
@@ -74,7 +74,7 @@ describe("an advance of the clock", () => {
     }
   })
 
-  test("waits for a callback as long as an attempt may take, and then moves past the deadline", () => {
+  test("waits for a callback until the attempt's timeout, and then moves past the deadline", () => {
     const accepts = real(
       "accepts",
       (_, { idempotency_key }) => ({
@@ -137,7 +137,7 @@ describe("an advance of the clock", () => {
     }
   })
 
-  test("is refused with `wait` after a while, naming the carriers and the time left", () => {
+  test("is refused with `wait` if carriers answer too slowly, and the error names the carriers", () => {
     const polled = real(
       "polled",
       (_, { idempotency_key }) => ({
@@ -249,7 +249,7 @@ describe("an advance of the clock", () => {
     }
   })
 
-  testInWorld("moves past the deadline of a carrier that no host asks, and reports it as not asked", () => {
+  testInWorld("moves past the deadline if no host asks a carrier, and reports the carrier as not asked", () => {
     const untried = real("untried", () => ({ after_ms: 0, reply: offers() }))
     return {
       ...carriers(untried),

@@ -76,7 +76,7 @@ describe("sandbox scenarios", () => {
     if (scenario === "cannot_start") continue
     for (const line of lineNames) {
       const rows: ReadonlyArray<Row> = byLine[line]
-      it.effect(`${scenario}: carriers answer as in the timeline (${line})`, () =>
+      it.effect(`${scenario}: carriers answer as in the published timeline (${line})`, () =>
         Effect.gen(function* () {
           const expected = rows.flatMap(({ note, t }) =>
             [...note.matchAll(/(sbx_\w+):(\w+)/g)].map(([, id, word]) => `${t} ${id} ${word}`)
@@ -104,7 +104,7 @@ describe("sandbox scenarios", () => {
     })
   )
 
-  it.effect("quote_expires_soon: offers expire at the time in the timeline", () =>
+  it.effect("quote_expires_soon: offers expire at the time in the published timeline", () =>
     Effect.gen(function* () {
       for (const line of lineNames) {
         const rows: ReadonlyArray<Row> = timelines.scenarios.quote_expires_soon[line]
@@ -186,8 +186,8 @@ describe("sandbox scenarios", () => {
   )
 })
 
-describe("the scenario catalogue", () => {
-  it("lists all 24 scenarios, and every scenario that has a timeline", () => {
+describe("the scenario catalog", () => {
+  it("lists all 24 scenarios, including every scenario that has a timeline", () => {
     const names = catalogue.scenarios.map((scenario) => scenario.name)
     assert.lengthOf(new Set(names), 24)
     assert.strictEqual(catalogue.scenario_catalog_version, timelines.catalog_version)

@@ -187,7 +187,7 @@ describe("an advance of a sandbox's clock", () => {
   }
 
   testInWorld(
-    "is undone by a concurrent reset, which returns the clock to real time",
+    "is undone by a concurrent reset",
     Effect.gen(function* () {
       yield* everything(Effect.void)
       const advancing = yield* Effect.forkChild(advance(hour))

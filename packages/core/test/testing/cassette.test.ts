@@ -97,7 +97,7 @@ describe("a cassette", () => {
     })
   )
 
-  it.live("is readable JSON, without facts, tokens, cookies and secrets", () =>
+  it.live("is indented JSON without facts, tokens, cookies or secrets", () =>
     Effect.gen(function* () {
       const { cassette } = yield* recorded
       const text = Cassette.text(cassette)
@@ -156,7 +156,7 @@ describe("a cassette", () => {
       /The answer is neither JSON nor XML\. If the answer may be stored verbatim, set http\.keeps_text_bodies/
     ],
     [
-      "XML that is not read",
+      "XML that the adapter does not read",
       "<!DOCTYPE a><a/>",
       "text/xml",
       /It has a DOCTYPE, which is not supported\. If the answer may be stored/
@@ -201,7 +201,7 @@ describe("a cassette", () => {
       })
   )
 
-  it.live("contains text if the adapter allows recording it, and always contains XML", () =>
+  it.live("contains text bodies only if the adapter allows them, but always contains XML bodies", () =>
     Effect.gen(function* () {
       const bodyOf = ({ exchanges }: Cassette.Cassette) => exchanges[0]?.response.body
       const csv = () => new Response("Ada;40", { headers: { "content-type": "text/csv" } })
@@ -261,7 +261,7 @@ describe("a cassette", () => {
 
   const missing: ReadonlyArray<readonly [string, object, (cassette: Cassette.Cassette) => unknown, RegExp]> = [
     [
-      "has another body",
+      "has a different body",
       { size: 80 },
       (cassette) => cassette,
       /^POST \/quotes at 127\.0\.0\.1:\d+: The cassette expects a different body, which differs at size\./
@@ -282,16 +282,18 @@ describe("a cassette", () => {
       /^POST \/quotes at .*: The cassette has no answer to this request\. Record the cassette again\./
     ]
   ]
-  it.live.each(missing)("fails a case, and names the request that %s", ([, more, change, message]) =>
-    Effect.gen(function* () {
-      const { base_url, cassette } = yield* recorded
-      const [, answers] = replayed(base_url, change(cassette), more)
-      const error = yield* Effect.flip(answers?.effect ?? Effect.void)
-      assert.match(error.message, message)
-    })
+  it.live.each(missing)(
+    "makes a contract case fail, and the error names the request that %s",
+    ([, more, change, message]) =>
+      Effect.gen(function* () {
+        const { base_url, cassette } = yield* recorded
+        const [, answers] = replayed(base_url, change(cassette), more)
+        const error = yield* Effect.flip(answers?.effect ?? Effect.void)
+        assert.match(error.message, message)
+      })
   )
 
-  it.live("fails a case even if the adapter catches an unanswered request's error", () =>
+  it.live("makes a contract case fail even if the adapter catches the error of an unrecorded request", () =>
     Effect.gen(function* () {
       const { base_url, cassette } = yield* recorded
       const adapter = acme(base_url)

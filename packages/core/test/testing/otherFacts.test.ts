@@ -39,7 +39,7 @@ const messageOf = ({ run }: CarrierContract.Case): Promise<string | null> =>
     }
   )
 
-describe("the carrier contract with other facts", () => {
+describe("the carrier contract with generated facts", () => {
   it("passes for an adapter whose prices are right for all facts", async () => {
     assert.isNull(await messageOf(caseOf(pricing((contentsUsd) => Money.rounded(contentsUsd / 170)))))
   })
@@ -59,7 +59,7 @@ describe("the carrier contract with other facts", () => {
     assert.match(message, /^With other facts \(coverage\.personal_property_usd: \d+\): ask throws InvalidMoney at /)
   })
 
-  it("detects the same fault again in the next run", async () => {
+  it("reports the same fault in every run", async () => {
     assert.strictEqual(await messageOf(caseOf(raw)), await messageOf(caseOf(raw)))
   })
 
@@ -80,11 +80,11 @@ describe("the carrier contract with other facts", () => {
     Effect.succeed(HttpClientResponse.fromWeb(request, Response.json({ number: "1", premium_usd: 180.1 })))
   )
 
-  it("runs against a stand-in transport", async () => {
+  it("can use a custom transport", async () => {
     assert.match((await messageOf(caseOf(feed, { transport: answering }))) ?? "kept", /throws InvalidMoney/)
   })
 
-  it("runs against a cassette, even if the cassette has no recording for the other facts", async () => {
+  it("can use a cassette, even if the cassette lacks requests for the generated facts", async () => {
     const exchange = {
       method: "POST",
       host: "api.acme.example",

@@ -226,7 +226,7 @@ describe("receivers used as a webhook sender", () => {
     { script: "garbage", respond: Receiver.garbage, outcome: [null, 0, "bad_response"] },
     { script: "a slow body", respond: Receiver.slowBody(10, 1_000), outcome: [200, 10_000, null] },
     { script: "too slow a body", respond: Receiver.slowBody(10, 2_000), outcome: [200, 15_000, "timeout"] }
-  ])("run the script: $script", ({ respond, outcome }) =>
+  ])("give the scripted response: $script", ({ respond, outcome }) =>
     Effect.gen(function* () {
       const sent = yield* sendTo(Receiver.make({ secrets: [first], script: { otherwise: respond } }))
       assert.deepStrictEqual([sent.response_status_code, sent.duration_ms, sent.failure], outcome)
@@ -240,7 +240,7 @@ describe("receivers used as a webhook sender", () => {
     })
   )
 
-  it.effect("refuse every other address", () =>
+  it.effect("refuse every address that has no receiver", () =>
     Effect.gen(function* () {
       const sender = yield* WebhookSender.WebhookSender
       assert.strictEqual(yield* sender.lookUp(url), "public")

@@ -79,7 +79,7 @@ describe("the revision contract", () => {
     for (const kind of ["quote_request", "quote", "event"]) assert.include(messages[0], `${kind} changes id`)
   })
 
-  it("rejects renaming a field to another field's name, whichever field it is", async () => {
+  it("rejects renaming a field to a name that is in use, whichever field it is", async () => {
     const names = ["price", "source", "coverage", "availability", "next_actions", "evidence"]
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray(names, { minLength: 2, maxLength: 2 }), async ([newer = "", taken = ""]) => {

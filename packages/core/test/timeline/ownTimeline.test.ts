@@ -14,7 +14,7 @@ const timeline = (id: string, input: object = {}, options: CallOptions = live) =
 
 const quoting = [prompt("acme", offers()), prompt("other", declined)]
 
-describe("an organization's own timeline of a request", () => {
+describe("an organization's request timeline", () => {
   testRecorded(
     "equals the operators' timeline without exchanges, on pages of any size",
     Effect.gen(function* () {
@@ -44,7 +44,7 @@ describe("an organization's own timeline of a request", () => {
   )
 
   testInWorld(
-    "is not found in another workspace, and its cursors are valid only for one request",
+    "is not found in another workspace, and rejects another request's cursor",
     Effect.gen(function* () {
       const { id } = yield* start()
       const other = yield* start({ request_key: "another-request" })

@@ -59,7 +59,7 @@ const transport = {
 describe("a request's timeline", () => {
   const trying = carrier("acme", (_, nth) => Effect.succeed(nth === 1 ? unavailable("carrier_error") : offers()))
   testWebhooks(
-    "shows in order: the call, the asks with their attempts, outcomes, quotes, events and deliveries",
+    "shows the call, asks, outcomes, quotes, events and deliveries in order",
     () =>
       Effect.gen(function* () {
         yield* work
@@ -100,7 +100,7 @@ describe("a request's timeline", () => {
   )
 
   testInWorld(
-    "contains only this request's events among many",
+    "contains only its own request's events",
     Effect.gen(function* () {
       for (let i = 0; i < 30; i++) yield* start({})
       yield* advance(300)
@@ -179,7 +179,7 @@ describe("a request's timeline", () => {
   )
 
   testInWorld(
-    "shows that the person's data was erased, who requested it, and what followed",
+    "shows an erasure, the requester, and the changes that followed",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -214,7 +214,7 @@ describe("a request's timeline", () => {
 
   const many = offers(...Array.from({ length: 10 }, (_, index) => offer({ offer_ref: `offer-${index}` })))
   testRecorded(
-    "states which kinds of entries are incomplete if the request has very many",
+    "states which kinds of entries are incomplete if the request has very many entries",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -227,7 +227,7 @@ describe("a request's timeline", () => {
   )
 
   testInWorld(
-    "is found in any workspace; an unknown id returns not_found",
+    "can be read for a request in any workspace",
     Effect.gen(function* () {
       const other = yield* stranger
       const { id } = yield* start({}, { key: other.live, ...live })

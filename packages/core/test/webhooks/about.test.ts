@@ -74,7 +74,7 @@ const quoted = Effect.gen(function* () {
 
 describe("a filter by quote request or quote", () => {
   testInWorld(
-    "finds a request's events with its quotes' events, or only a quote's own events",
+    "finds all events of a request and its quotes, or only a quote's events",
     Effect.gen(function* () {
       const { id, quote, quotes } = yield* quoted
       yield* quoted
@@ -97,7 +97,7 @@ describe("a filter by quote request or quote", () => {
   )
 
   testInWorld(
-    "finds logged calls that name the request, and the call that created it",
+    "finds logged calls that name the request, and the call that created the request",
     Effect.gen(function* () {
       const { id, quote } = yield* quoted
       yield* getQuote(quote)
@@ -121,7 +121,7 @@ describe("a filter by quote request or quote", () => {
     })
   )
 
-  testWebhooks("finds a subscription's deliveries, including those of a replay", () =>
+  testWebhooks("finds a subscription's deliveries, including replayed deliveries", () =>
     Effect.gen(function* () {
       const before = yield* quoted
       const one = yield* create(everyEvent)
@@ -190,7 +190,7 @@ describe("a filter by quote request or quote", () => {
     })
   )
 
-  testWebhooks("accepts only cursors from the same filter", () =>
+  testWebhooks("rejects a cursor that was issued for a different filter", () =>
     Effect.gen(function* () {
       const { id: subscription } = yield* create(everyEvent)
       const { id, quote } = yield* quoted
@@ -216,7 +216,7 @@ describe("a filter by quote request or quote", () => {
   )
 
   testInWorld(
-    "can follow the feed, and moves the cursor forward even with an empty page",
+    "advances the cursor even if the page is empty",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const { organization } = yield* World
@@ -243,7 +243,7 @@ describe("a filter by quote request or quote", () => {
   )
 
   testInWorld(
-    "finds nothing after a reset, which also invalidates its cursors",
+    "finds no events after a reset, and rejects earlier cursors",
     Effect.gen(function* () {
       const { id } = yield* quoted
       const { next_cursor: cursor } = yield* events({ quote_request_id: id })

@@ -134,7 +134,7 @@ describe("a URL's text", () => {
     for (const text of mended) assert.strictEqual(reason(text), "malformed", text)
   })
 
-  it("is rejected with the right reason", () => {
+  it("is rejected with a reason, such as too_long, scheme or port", () => {
     assert.strictEqual(reason(`https://example.com/${"a".repeat(2_029)}`), "too_long")
     assert.strictEqual(reason(`https://example.com/${"a".repeat(2_028)}`), null)
     assert.strictEqual(reason("ftp://example.com/"), "scheme")
@@ -189,7 +189,7 @@ describe("the message to callers", () => {
 })
 
 describe("networks allowed by the settings", () => {
-  it("are allowed by address and as localhost, even over http", () => {
+  it("can be addressed by IP address or as localhost, even over http", () => {
     assert.deepStrictEqual(accepted("http://127.0.0.1:9000/h", loopback).addresses, ["127.0.0.1"])
     assert.deepStrictEqual(accepted("http://[::1]:9000/h", loopback).addresses, ["::1"])
     assert.deepStrictEqual(accepted("http://localhost:9000/h", loopback).addresses, ["127.0.0.1", "::1"])
@@ -197,7 +197,7 @@ describe("networks allowed by the settings", () => {
     assert.strictEqual(accepted("https://10.1.2.3/", allowing("10.0.0.0/8")).hostname, "10.1.2.3")
   })
 
-  it("do not allow http elsewhere", () => {
+  it("do not allow http to addresses outside", () => {
     for (const host of ["example.com", "8.8.8.8", "[2001:200::1]"]) {
       assert.strictEqual(reason(`http://${host}/`, loopback), "scheme")
     }
@@ -224,7 +224,7 @@ describe("the host's own addresses", () => {
     own_hosts: ["api.example.com"]
   }
 
-  it("are rejected, as are the host's names", () => {
+  it("are rejected, including the host's names", () => {
     assert.strictEqual(judgeAddress("8.8.8.8", own), "refused")
     assert.strictEqual(judgeAddress("8.8.8.9", own), "public")
     assert.strictEqual(judgeAddress("2001:200:0::1", own), "refused")
@@ -264,9 +264,9 @@ const textOf = (value: bigint, width: number): string => {
   )
 }
 
-describe("whole address ranges", () => {
+describe("the address policy", () => {
   for (const network of specialIpv4) {
-    it(`${IpNetwork.format(network)} is rejected, but the addresses next to it are judged separately`, () => {
+    it(`rejects ${IpNetwork.format(network)}, and judges the addresses next to the range separately`, () => {
       fc.assert(
         fc.property(inside(network), (address) => {
           assert.strictEqual(judgeAddress(address, publicOnly), "refused")
@@ -282,7 +282,7 @@ describe("whole address ranges", () => {
       }
     })
 
-    it(`${IpNetwork.format(network)} is rejected in every form that embeds it`, () => {
+    it(`rejects ${IpNetwork.format(network)} in every form that embeds an IPv4 address`, () => {
       fc.assert(
         fc.property(inside(network), fc.bigInt(0n, (1n << 64n) - 1n), (address, random) => {
           const value = bits(NetAddress.ipFromStringUnsafe(address))
@@ -315,7 +315,7 @@ describe("whole address ranges", () => {
     ].map((form) => textOf(form, 128))
   }
 
-  it("public IPv4 addresses are allowed, but not embedded in other addresses", () => {
+  it("allows a public IPv4 address, but not if it is embedded in an IPv6 address", () => {
     fc.assert(
       fc.property(word, fc.bigInt(0n, (1n << 64n) - 1n), (value, random) => {
         const expected = isSpecial(value) ? "refused" : "public"
@@ -329,7 +329,7 @@ describe("whole address ranges", () => {
     )
   })
 
-  it("a DNS64 lookup result is judged by its embedded IPv4 address, but rejected in a URL", () => {
+  it("judges a DNS64 lookup result by its embedded IPv4 address, but rejects such an address in a URL", () => {
     const policy: Policy = { ...publicOnly, nat64: true, own_addresses: [NetAddress.ipFromStringUnsafe("8.8.4.4")] }
     fc.assert(
       fc.property(word, (value) => {
@@ -341,7 +341,7 @@ describe("whole address ranges", () => {
     assert.strictEqual(judgeAddress("64:ff9b::808:404", policy), "refused")
   })
 
-  it("IPv6 addresses are public only inside 2000::/3", () => {
+  it("allows IPv6 addresses only inside 2000::/3", () => {
     const global = IpNetwork.fromStringUnsafe("2000::/3")
     const carved = (address: string) =>
       carvedOutIpv6.some((network) => IpNetwork.contains(network, NetAddress.ipFromStringUnsafe(address)))
@@ -377,7 +377,7 @@ describe("whole address ranges", () => {
     }
   })
 
-  it("text that is not an IP address is rejected", () => {
+  it("rejects text that is not an IP address", () => {
     for (const text of [
       "",
       "example.com",

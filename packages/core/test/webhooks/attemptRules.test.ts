@@ -162,7 +162,7 @@ describe("attempts to one endpoint", () => {
     assert.include(delivery.body, '"status":"retrying"')
   })
 
-  it("can turn delivery off, which cancels the deliveries of that and later attempts", () => {
+  it("cancel the current and later deliveries once they turn delivery off", () => {
     const at = (delivery: number, hours: number): Attempt => ({
       delivery,
       schedule_step: 1,

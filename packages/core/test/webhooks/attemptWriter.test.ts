@@ -35,7 +35,7 @@ const slowly = (seen: Array<number>, commitOf: (storage: StorageService, nth: nu
   })
 })
 
-describe("concurrent attempt results for one endpoint", () => {
+describe("concurrent results for one endpoint", () => {
   const whole: Array<number> = []
   testWebhooks(
     "are committed together while another commit runs, and otherwise immediately",
@@ -85,7 +85,7 @@ describe("concurrent attempt results for one endpoint", () => {
 
   const conflicting: Array<number> = []
   testWebhooks(
-    "are committed one by one after a conflict, and none is lost or resent",
+    "are committed one by one after a conflict, and no result is lost",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -156,7 +156,7 @@ describe("an endpoint's record", () => {
     return { reads, counting }
   }
 
-  testScripted("is read again only after another process has written to it", () => {
+  testScripted("is read again only after another process has written to the record", () => {
     const { reads, counting } = makeReads()
     return {
       around: counting,
@@ -308,7 +308,7 @@ const three = Effect.gen(function* () {
 })
 
 describe("two hosts that alternately commit results for one endpoint", () => {
-  it.effect("do not conflict, and the endpoint's health includes all results", () =>
+  it.effect("do not conflict, and lose no result", () =>
     Effect.gen(function* () {
       const storage = yield* Storage
       const places = [1, 2, 3, 4, 5, 6]
@@ -338,7 +338,7 @@ describe("two hosts that alternately commit results for one endpoint", () => {
 })
 
 describe("a host that stops while results are committed", () => {
-  it.effect("finishes committing the current result and the results waiting behind it", () =>
+  it.effect("commits the current result and the waiting results", () =>
     Effect.gen(function* () {
       const { gate, commits, log, fibers } = yield* three
       const [first, second, third] = fibers
@@ -352,7 +352,7 @@ describe("a host that stops while results are committed", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("drops a result whose writer is interrupted while waiting, and commits the others", () =>
+  it.effect("drops a waiting result whose writer is interrupted, and commits the other results", () =>
     Effect.gen(function* () {
       const { gate, commits, log, fibers } = yield* three
       const [first, second, third] = fibers

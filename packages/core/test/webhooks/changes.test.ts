@@ -6,7 +6,7 @@ import { create, disable, health, list, log, testWebhooks, update, url } from ".
 
 describe("a change to a subscription", () => {
   testWebhooks(
-    "accepts url, types or both, and returns no secret",
+    "can set the url, the event types or both, and returns no secret",
     () =>
       Effect.gen(function* () {
         const made = yield* create()
@@ -33,7 +33,7 @@ describe("a change to a subscription", () => {
     { lookUp: (url) => (url.includes("private") ? "refused" : url.includes("later") ? "unavailable" : "public") }
   )
 
-  testWebhooks("is rejected if it changes no field, and the refusal lists the fields that can be changed", () =>
+  testWebhooks("is rejected if it contains no field, and the error lists the fields that can be changed", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const error = yield* refusal(update(id, {}))
@@ -62,7 +62,7 @@ describe("a change to a subscription", () => {
     })
   )
 
-  testWebhooks("is refused for a disabled subscription, which can still be disabled again", () =>
+  testWebhooks("is refused for a disabled subscription", () =>
     Effect.gen(function* () {
       const made = yield* create()
       const disabled = yield* disable(made.id)
@@ -103,7 +103,9 @@ describe("a change to a subscription", () => {
       assert.strictEqual((yield* update(id, { url: `${url}/other` })).updated_at, created_at)
     })
   )
+})
 
+describe("a subscription", () => {
   testWebhooks("survives a sandbox reset", () =>
     Effect.gen(function* () {
       const { id } = yield* create()

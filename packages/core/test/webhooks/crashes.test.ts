@@ -24,7 +24,7 @@ const startWaiting = start({ scenario: "waits_in_queue" })
 
 describe("a host", () => {
   testWebhooks(
-    "causes a second send of the same bytes if it dies between an attempt and its commit",
+    "causes a second, identical send if it dies between an attempt and the attempt's commit",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -61,7 +61,7 @@ describe("a host", () => {
     }
   )
 
-  testScripted("leaves a failed delivery that can be replayed if it dies again and again", () => {
+  testScripted("leaves a failed delivery that can be replayed if it dies repeatedly", () => {
     const host = { isWell: false }
     return {
       around: (storage) => ({
@@ -167,7 +167,7 @@ describe("a commit conflict", () => {
 
 describe("a sandbox reset", () => {
   testWebhooks(
-    "removes and counts deliveries and pending attempts, and list cursors stay valid",
+    "removes and counts deliveries and pending attempts",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -220,7 +220,7 @@ describe("a sandbox reset", () => {
   )
 
   testWebhooks(
-    "leaves no trace of an attempt that is still running",
+    "leaves no trace of a running attempt",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -244,7 +244,7 @@ const pageOf = (id: string, limit: number, cursor?: string | null) =>
   deliveries(id, { limit, ...(typeof cursor === "string" && { cursor }) })
 
 describe("a commit conflict that never ends", () => {
-  testScripted("makes a reset fail with an internal error instead of blocking it forever", () => {
+  testScripted("makes a reset fail with an internal error instead of hanging", () => {
     const conflict = { isEndless: false }
     return {
       around: (storage) => ({

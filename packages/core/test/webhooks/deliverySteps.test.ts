@@ -8,10 +8,10 @@ const live = { environment: "live" } as const
 
 const aboutDeliveries = new Set(["delivery", "endpoint_health", "subscription"])
 
-describe("storage use", () => {
+describe("eight concurrent deliveries to one endpoint", () => {
   const { around, count, since } = noting()
   testWebhooks(
-    "eight concurrent deliveries to one endpoint read the subscription once, and end in one change",
+    "read the subscription once, and end in one change",
     () =>
       Effect.gen(function* () {
         yield* create({}, live)

@@ -107,7 +107,7 @@ describe("an endpoint that hangs", () => {
 
 describe("an attempt without a free connection", () => {
   testWebhooks(
-    "is postponed and not recorded, because it says nothing about the endpoint",
+    "is postponed, and does not appear in the delivery or the endpoint's health",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -132,7 +132,7 @@ describe("an attempt without a free connection", () => {
   )
 
   testWebhooks(
-    "is postponed at most a hundred times; then its delivery fails, and can be replayed",
+    "is postponed at most a hundred times before its delivery fails",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -152,7 +152,7 @@ describe("an attempt without a free connection", () => {
     { send: () => noConnection }
   )
 
-  testScripted("is cancelled when its subscription is disabled, and is recorded as manual for a test event", () => {
+  testScripted("is cancelled when its subscription is disabled", () => {
     const host = { isFull: true }
     return {
       script: { send: () => (host.isFull ? noConnection : confirmed) },

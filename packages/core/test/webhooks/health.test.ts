@@ -11,7 +11,7 @@ const live = { environment: "live" } as const
 
 describe("a subscription's health", () => {
   testWebhooks(
-    "reflects its latest attempt, with the reason",
+    "reflects the latest attempt, and gives a reason",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -33,7 +33,7 @@ describe("an event", () => {
       })
   )
 
-  testScripted("is stored without reading the recipients once they are cached, until they change", () => {
+  testScripted("is stored without a read of the recipients if the cached recipients are current", () => {
     /** The reads of recipients. */
     const reads: Array<string> = []
     const readingOf = (storage: Storage["Service"]): Storage["Service"] => ({
@@ -67,7 +67,7 @@ describe("an event", () => {
     }
   })
 
-  testScripted("is committed immediately if this host has changed the recipients itself", () => {
+  testScripted("is committed without a conflict if its own host has changed the recipients", () => {
     /** The outcomes of commits. */
     const outcomes: Array<string> = []
     const watching = (storage: Storage["Service"]): Storage["Service"] => ({
@@ -95,7 +95,7 @@ describe("an event", () => {
     }
   })
 
-  testScripted("is delivered to its recipients however often they change in the meantime", () => {
+  testScripted("is stored even if its recipients change repeatedly during the commit", () => {
     /** How many of the next commits have a subscription changed right before them. */
     const races = { left: 0, before: Effect.void as Effect.Effect<unknown> }
     const racing = (storage: Storage["Service"]): Storage["Service"] => ({

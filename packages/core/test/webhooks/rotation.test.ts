@@ -22,38 +22,36 @@ const signers = Effect.fnUntraced(function* ({ request: { headers, body } }: Sen
 })
 
 describe("a secret rotation", () => {
-  testWebhooks(
-    "returns the new secret once, and both secrets sign deliveries for a day of workspace time",
-    (endpoints) =>
-      Effect.gen(function* () {
-        const made = yield* create()
-        const rotated = yield* rotate(made.id, key("one"))
-        assert.deepStrictEqual(rotated, {
-          ...made,
-          signing_secret: secretOf(rotated),
-          previous_secret_expires_at: "2026-11-21T12:00:00.000Z"
-        })
-        assert.notStrictEqual(secretOf(rotated), secretOf(made))
-        assert.deepStrictEqual(yield* rotate(made.id, key("one")), { ...rotated, signing_secret: null })
-        assert.deepStrictEqual((yield* list()).event_subscriptions, [{ ...rotated, signing_secret: null }])
-        const secrets = [secretOf(made), secretOf(rotated)]
-        const sent = Effect.gen(function* () {
-          yield* start()
-          yield* runDue
-          return yield* signers(endpoints.sent.at(-1) ?? assert.fail("nothing was sent"), secrets)
-        })
-        assert.deepStrictEqual(yield* sent, [0, 1])
-        yield* advance(86_399)
-        assert.deepStrictEqual(yield* sent, [0, 1])
-        yield* pass(1_000)
-        assert.deepStrictEqual(yield* sent, [1])
-        assert.notProperty((yield* list()).event_subscriptions[0], "previous_secret_expires_at")
-        assert.notInclude(JSON.stringify(yield* stored), "whsec_")
-        assert.notInclude(JSON.stringify(yield* stored), secretOf(rotated).slice(6, 26))
+  testWebhooks("returns the new secret once, and both secrets sign deliveries for a day", (endpoints) =>
+    Effect.gen(function* () {
+      const made = yield* create()
+      const rotated = yield* rotate(made.id, key("one"))
+      assert.deepStrictEqual(rotated, {
+        ...made,
+        signing_secret: secretOf(rotated),
+        previous_secret_expires_at: "2026-11-21T12:00:00.000Z"
       })
+      assert.notStrictEqual(secretOf(rotated), secretOf(made))
+      assert.deepStrictEqual(yield* rotate(made.id, key("one")), { ...rotated, signing_secret: null })
+      assert.deepStrictEqual((yield* list()).event_subscriptions, [{ ...rotated, signing_secret: null }])
+      const secrets = [secretOf(made), secretOf(rotated)]
+      const sent = Effect.gen(function* () {
+        yield* start()
+        yield* runDue
+        return yield* signers(endpoints.sent.at(-1) ?? assert.fail("nothing was sent"), secrets)
+      })
+      assert.deepStrictEqual(yield* sent, [0, 1])
+      yield* advance(86_399)
+      assert.deepStrictEqual(yield* sent, [0, 1])
+      yield* pass(1_000)
+      assert.deepStrictEqual(yield* sent, [1])
+      assert.notProperty((yield* list()).event_subscriptions[0], "previous_secret_expires_at")
+      assert.notInclude(JSON.stringify(yield* stored), "whsec_")
+      assert.notInclude(JSON.stringify(yield* stored), secretOf(rotated).slice(6, 26))
+    })
   )
 
-  testWebhooks("leaves every secret valid for its full day, even soon after another rotation", (endpoints) =>
+  testWebhooks("leaves earlier secrets in use for a full day, even after a second rotation", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create()
       const secrets = [made, yield* rotate(made.id), yield* rotate(made.id)].map(secretOf)
@@ -84,7 +82,7 @@ describe("a secret rotation", () => {
   )
 
   testWebhooks(
-    "must wait while another rotation is running",
+    "is refused with `wait` while another rotation is running",
     () =>
       Effect.gen(function* () {
         const making = yield* Effect.forkChild(create())
@@ -103,7 +101,7 @@ describe("a secret rotation", () => {
     { look_up_takes_ms: () => 3_000 }
   )
 
-  testWebhooks("leaves one secret after a reset, even if the older secret had a day left", () =>
+  testWebhooks("leaves only the new secret after a sandbox reset", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* advance(2 * 86_400)
@@ -117,7 +115,7 @@ describe("a secret rotation", () => {
 
 describe("an unfinished rotation", () => {
   testWebhooks(
-    "blocks other rotations for ten minutes; a retry with its key returns its secret",
+    "blocks other rotations for ten minutes, but can be finished by a retry with its key",
     (endpoints) =>
       Effect.gen(function* () {
         const { id, signing_secret } = yield* create()
@@ -191,7 +189,7 @@ describe("an unfinished rotation", () => {
 describe("a new secret whose response was lost", () => {
   // The host dies after the call has done its work, but before its response is stored.
 
-  testScripted("is returned again when the call is retried", () => {
+  testScripted("is returned when the call is retried", () => {
     const dying = { armed: false }
     const around = (
       storage: Parameters<NonNullable<NonNullable<Parameters<typeof testWebhooks>[3]>["around"]>>[0]

@@ -40,7 +40,7 @@ describe("a replay of the sandbox's events", () => {
     gap: (ids: ReadonlyArray<string>) => ids.slice(1)
   }
   for (const [scenario, order] of Object.entries(orders)) {
-    testWebhooks(`sends the events with their original bytes, in the order of the ${scenario} mode`, (endpoints) =>
+    testWebhooks(`sends the events with their original bytes, in the order of ${scenario} mode`, (endpoints) =>
       Effect.gen(function* () {
         const { id, ids } = yield* deliveredEvents
         const first = new Map(
@@ -76,7 +76,7 @@ describe("a replay of the sandbox's events", () => {
     )
   }
 
-  testWebhooks("sends the events fifteen minutes of workspace time later in delayed mode", (endpoints) =>
+  testWebhooks("sends the events fifteen minutes later in delayed mode", (endpoints) =>
     Effect.gen(function* () {
       const { ids } = yield* deliveredEvents
       endpoints.sent.length = 0
@@ -135,7 +135,7 @@ describe("a replay of the sandbox's events", () => {
   )
 
   testWebhooks(
-    "retries newly delivered events on schedule, and leaves earlier deliveries unchanged",
+    "retries events on schedule only if they had not been delivered before",
     (endpoints) =>
       Effect.gen(function* () {
         yield* start({ scenario: "waits_in_queue" })

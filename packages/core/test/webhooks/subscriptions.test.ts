@@ -74,7 +74,7 @@ describe("creating a subscription", () => {
   )
 
   testWebhooks(
-    "reports invalid values, malformed values and an invalid key together",
+    "reports invalid values, malformed values and an invalid Idempotency-Key together",
     (endpoints) =>
       Effect.gen(function* () {
         const bad = { url: "http://private", event_types: ["quote.gone", 1, "quote.created", "quote.created"] }
@@ -108,7 +108,7 @@ describe("creating a subscription", () => {
     }
   )
 
-  testWebhooks("requires an Idempotency-Key", () =>
+  testWebhooks("rejects an Idempotency-Key with non-ASCII characters", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(pathsOf(yield* refusal(create({}, key("not ascii é")))), ["Idempotency-Key"])
     })
@@ -158,7 +158,7 @@ describe("an endpoint host that is not public", () => {
 
 describe("an endpoint host whose lookup fails temporarily", () => {
   testWebhooks(
-    "causes a 503 with Retry-After, and a retry with the same key creates the subscription",
+    "causes a 503, and a retry with the same key creates the subscription",
     () =>
       Effect.gen(function* () {
         const error = yield* refusal(create({}, key("one")))
@@ -221,7 +221,7 @@ describe("an endpoint host whose lookup fails temporarily", () => {
 })
 
 describe("a retried create call", () => {
-  testWebhooks("returns the first response without the secret, which is stored nowhere", () =>
+  testWebhooks("returns the first response without the signing secret", () =>
     Effect.gen(function* () {
       const made = yield* create({}, key("one"))
       const again = yield* create({}, key("one"))
@@ -238,7 +238,7 @@ describe("a retried create call", () => {
   )
 
   testWebhooks(
-    "must wait while the first call is still running",
+    "is refused with `wait` while the first call is running",
     () =>
       Effect.gen(function* () {
         const first = yield* Effect.forkChild(create({}, key("one")))
@@ -253,7 +253,7 @@ describe("a retried create call", () => {
 })
 
 describe("the limit of ten active subscriptions", () => {
-  testWebhooks("refuses an eleventh subscription until another one is disabled", () =>
+  testWebhooks("refuses an eleventh subscription until a subscription is disabled", () =>
     Effect.gen(function* () {
       const made = yield* Effect.forEach(Array.from({ length: 10 }), () => create())
       const error = yield* refusal(create({}, key("eleventh")))
@@ -314,7 +314,7 @@ describe("the limit of ten active subscriptions", () => {
 })
 
 describe("the list of subscriptions", () => {
-  testWebhooks("is newest first, ten per page, with disabled subscriptions and without secrets", () =>
+  testWebhooks("is sorted newest first, includes disabled subscriptions, and contains no secrets", () =>
     Effect.gen(function* () {
       const ids: Array<string> = []
       for (let i = 0; i < 13; i++) {

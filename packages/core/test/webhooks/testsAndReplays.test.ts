@@ -91,7 +91,7 @@ describe("a test event", () => {
     })
   )
 
-  testWebhooks("can be sent to a subscription ten times a minute; then the error says when to try again", () =>
+  testWebhooks("can be sent to a subscription at most ten times a minute", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create()
@@ -223,7 +223,7 @@ describe("a replay", () => {
     })
   )
 
-  testWebhooks("is limited to five a day per event; failed calls do not count toward the limit", (endpoints) =>
+  testWebhooks("is limited to five a day per event", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* startWaiting
@@ -266,7 +266,7 @@ describe("a replay", () => {
 describe("tests and replays", () => {
   const limits = { ...noLimits, tests_and_replays: { per_minute: 60, per_day: null } }
   testWebhooks(
-    "share a limit of sixty a minute per integration, across both environments",
+    "share a limit of sixty a minute per organization, across both environments",
     () =>
       Effect.gen(function* () {
         const live = { environment: "live" } as const

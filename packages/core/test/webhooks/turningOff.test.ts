@@ -30,7 +30,7 @@ const startWaiting = start({ scenario: "waits_in_queue" })
 
 describe("five days of failures", () => {
   testWebhooks(
-    "turn delivery off and cancel pending deliveries; a PATCH with the url turns it on again",
+    "turn delivery off and cancel pending deliveries, until the url is set again",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -86,7 +86,7 @@ describe("five days of failures", () => {
   )
 
   testWebhooks(
-    "are cleared by a reset, which leaves delivery on",
+    "are cleared by a sandbox reset, which turns delivery on again",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -133,7 +133,7 @@ describe("five days of failures", () => {
     { send: (_, nth) => (nth === 2 ? confirmed : answered(500)) }
   )
 
-  testScripted("include manual attempts; a successful test event restarts the count", () => {
+  testScripted("include manual attempts, and start over after a successful test event", () => {
     const endpoint = { isUp: false }
     return {
       script: { send: () => (endpoint.isUp ? confirmed : answered(500)) },
@@ -164,7 +164,7 @@ describe("five days of failures", () => {
 })
 
 describe("turning delivery off", () => {
-  testScripted("cancels earlier deliveries, but none created after delivery is turned on again", () => {
+  testScripted("cancels earlier deliveries, but not deliveries created after delivery is turned on again", () => {
     const worker = { isBehind: true }
     return {
       script: failing,
@@ -237,9 +237,9 @@ describe("disabling a subscription", () => {
     failing
   )
 
-  for (const outcome of ["confirms", "fails"] as const) {
+  for (const outcome of ["succeeds", "fails"] as const) {
     testWebhooks(
-      `records a running attempt that ${outcome}, and allows no further attempt`,
+      `records a running attempt that ${outcome}, but starts no new attempt`,
       (endpoints) =>
         Effect.gen(function* () {
           const { id } = yield* create({}, live)
@@ -255,13 +255,13 @@ describe("disabling a subscription", () => {
           assert.deepStrictEqual([status, next_attempt_at], ["cancelled", null])
           assert.deepStrictEqual(
             attempts.map((attempt) => attempt.status),
-            [outcome === "confirms" ? "succeeded" : "failed"]
+            [outcome === "succeeds" ? "succeeded" : "failed"]
           )
           yield* pass(10 * minute)
           assert.lengthOf(endpoints.sent, 1)
         }),
       {
-        send: () => (outcome === "confirms" ? confirmed : silence),
+        send: () => (outcome === "succeeds" ? confirmed : silence),
         send_takes_ms: () => 5_000
       }
     )

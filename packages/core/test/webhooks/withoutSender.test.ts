@@ -6,7 +6,7 @@ import { create } from "./support.ts"
 
 describe("a program that sends no webhooks", () => {
   testInWorld(
-    "refuses a subscription without blaming its url, and logs what its operator must configure",
+    "refuses to create a subscription, and logs which option its operator must set",
     Effect.gen(function* () {
       const lines = yield* Log.logOf(
         Effect.gen(function* () {

@@ -53,7 +53,7 @@ describe("the faults in a value", () => {
     }
   })
 
-  it("are no longer collected once enough are found, in lists, nested lists and records", () => {
+  it("stop being collected once enough faults are found, even in nested lists and records", () => {
     let looks = 0
     const Word = Schema.String.check(
       Schema.makeFilter((text: string) => {

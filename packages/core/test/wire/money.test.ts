@@ -57,7 +57,7 @@ describe("money from a number", () => {
     )
   })
 
-  it("is rejected with the function's name if it is not an amount", () => {
+  it("is rejected if it is not finite, is negative or is too large", () => {
     for (const make of [dollars, cents, rounded]) {
       for (const odd of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
         assert.match(
@@ -77,7 +77,7 @@ describe("money from a number", () => {
     }
   })
 
-  it("is rounded to the nearest cent on demand, and half a cent is rounded up", () => {
+  it("can be rounded to the nearest cent, with half a cent rounded up", () => {
     const computed = [
       [10 / 3, 333],
       [1.005, 101],
