@@ -97,7 +97,7 @@ const ahead = `do $$ begin
   execute format('alter database %I set search_path = public, pg_catalog', current_database());
 end $$`
 
-describe("a host with cells on servers whose clocks differ by thirty seconds", () => {
+describe("a host whose cells' clocks differ by thirty seconds", () => {
   it.live("uses the first cell's clock for every cell, and runs every job once", () =>
     Effect.gen(function* () {
       const { cells, urls } = yield* FourCells

@@ -13,7 +13,7 @@ import { scopedDatabase, statements } from "../test/support/TestDatabase.ts"
 
 const [first = 1, last = first] = (process.env.QUOTEWIRE_CRASH_SEEDS ?? "1-3").split("-").map(Number)
 
-describe("hosts that crash and pause on one PostgreSQL", () => {
+describe("hosts that crash and pause on one database", () => {
   for (let seed = first; seed <= last; seed++) {
     it.effect(
       `advance the clock by the sum of all advances, and deliver every event: seed ${seed}`,

@@ -100,7 +100,7 @@ const holds = (seen: Places<Place>, sentinels: Sentinels) => {
 }
 
 describe("secrets", () => {
-  it("are found by this test's scan in every form", () => {
+  it("are found by this test's search in every encoded form", () => {
     const secret = "Sentinel+cr3dential/ä=="
     for (const [form, text] of Object.entries(formsOf(secret))) {
       assert.isNotEmpty(findIn({ secret }, `before ${text} after`), form)

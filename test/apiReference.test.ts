@@ -42,7 +42,7 @@ const rowsOf = (heading: string): ReadonlyArray<ReadonlyArray<string>> => {
 
 const code = (name: string) => `\`${name}\``
 
-describe("citations of the API reference", () => {
+describe("the API reference page", () => {
   const folders = ["agents", "bench", "e2e", "examples", "packages", "scripts", "test"]
   const cited = [...folders.flatMap((folder) => sources(folder, ".ts")), read("CONTRIBUTING.md")]
     .filter(({ path }) => path !== "test/apiReference.test.ts")
@@ -51,7 +51,7 @@ describe("citations of the API reference", () => {
       return Array.from(unwrapped.matchAll(/(?<!\/)\bapi\.md\b.{0,60}/g), ([match]) => ({ path, match }))
     })
 
-  it("refer to existing headings", () => {
+  it("has a heading for every citation in the code", () => {
     const headed = new Set(headings)
     assert.isAbove(cited.length, 100)
     holds(
@@ -62,7 +62,7 @@ describe("citations of the API reference", () => {
     )
   })
 
-  it("are unambiguous, because every heading is unique and every link has a target", () => {
+  it("has unique headings, and no broken links to headings", () => {
     const anchors = headings.map((heading) => heading.toLowerCase().replaceAll(" ", "-"))
     assert.strictEqual(new Set(anchors).size, anchors.length)
     holds(headings.map((heading) => finding(heading, /^[\w -]+$/.test(heading), "is no plain heading")))
@@ -73,7 +73,7 @@ describe("citations of the API reference", () => {
     )
   })
 
-  it("refer to a page that the main pages link to", () => {
+  it("is linked from the main pages", () => {
     holds(
       ["README.md", "CONTRIBUTING.md", "docs/guides/README.md", "docs/reference/README.md"].map((path) =>
         finding(path, /\]\([^)]*api\.md\)/.test(read(path).text), `does not link to ${page}`)

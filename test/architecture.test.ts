@@ -312,7 +312,7 @@ describe("host packages", () => {
   }
   const hosts = Object.keys(mayImport).flatMap(srcOf)
 
-  it("import values from the core only if its index exports them for hosts, or this test lists them", () => {
+  it("import only values that the core exports for hosts or that this test lists", () => {
     assert.isAbove(groups.size, 10)
     holds(
       Object.entries(mayImport).flatMap(([name, names]) =>
@@ -328,7 +328,7 @@ describe("host packages", () => {
     )
   })
 
-  it("use no service except the ports that they implement", () => {
+  it("use only the core services that they implement", () => {
     assert.isAbove(exportedServices.length, 20)
     holds(
       Object.entries(ports).flatMap(([name, allowed]) =>
@@ -351,7 +351,7 @@ describe("host packages", () => {
     )
   })
 
-  it("keep general HTTP headers out of packages/mcp", () => {
+  it("use no general HTTP headers in packages/mcp, except to call another host", () => {
     // Except for the client of another host, which must use HTTP.
     const endpoint = srcOf("mcp").filter(({ path }) => path !== "packages/mcp/src/serving/Bridge.ts")
     holds(

@@ -25,7 +25,7 @@ console.log((await client.get_quote_request({ id })).quote_request.status)
 await quotewire.close()`
 
 describe("a program bundled into one file", () => {
-  it("quotes with a PostgreSQL database, without any other packages", async () => {
+  it("completes a quote request on PostgreSQL without any other packages", async () => {
     const database = await emptyDatabase()
     const folder = mkdtempSync(join(tmpdir(), "quotewire-bundle-"))
     try {

@@ -254,7 +254,7 @@ describe("the documentation", () => {
     }
   })
 
-  it("runs repository scripts with npx node", () => {
+  it("uses npx node in every command that runs a repository script", () => {
     const starts = texts.flatMap(({ path, text }) =>
       Array.from(text.matchAll(/(?:\w+ )?\bnode (?=[\w/]+\/\w+\.ts\b)([\w/]+\.ts)/g), ([start, file = ""]) => ({
         path,

@@ -113,7 +113,7 @@ describe("a call with several mistakes", () => {
     ["createOrganization", ["name"], () => service.createOrganization("  ")],
     ["createKey", ["organization_id", "environment", "kind"], () => service.createKey(unknownTo("{}"))],
     ["events", ["limit", "poll_ms"], () => service.client("secret").events({ limit: 0, poll_ms: 0 })]
-  ])("reports every mistake: %s, %j", async (_, named, call) => {
+  ])("gets an error that lists every mistake: %s, %j", async (_, named, call) => {
     const { message } = await errorOf(call)
     for (const name of named) assert.include(message, name)
     assert.notMatch(message, /secret(?!s)/)

@@ -154,7 +154,7 @@ describe("published packages", () => {
     }
   })
 
-  it("the packages can be imported and required, with the same exports", () => {
+  it("can be imported and required, with the same exports", () => {
     const load = (file: string, how: string) => {
       const each = specifiers.map((name) => `[${JSON.stringify(name)}]: Object.keys(${how}(${JSON.stringify(name)}))`)
       writeFileSync(join(app, file), `console.log(JSON.stringify({ ${each.join(", ")} }))`)
@@ -183,11 +183,11 @@ describe("published packages", () => {
 })
 
 describe("package manifests", () => {
-  it.each(packages)("%s has a manifest without publint errors", async (name) => {
+  it.each(packages)("%s passes publint without errors", async (name) => {
     assert.deepStrictEqual(await publintFindings(tarball(name)), [])
   })
 
-  it.each(packages)("%s has types that resolve like its code", async (name) => {
+  it.each(packages)("%s has valid types for every entry point", async (name) => {
     const found = await typeFindings(tarball(name))
     assert.deepStrictEqual(found.problems, [])
     for (const specifier of entryPoints(name)) {

@@ -79,7 +79,7 @@ describe("PostgreSQL for tests and benchmarks", () => {
     })
   )
 
-  it.live("ends the run before the first test, with one sentence, if the binaries do not run", () =>
+  it.live("causes a one-sentence error before the first test if the binaries do not run", () =>
     Effect.gen(function* () {
       const folder = yield* privateFolder
       const { status, stdout, stderr } = yield* runTests(
@@ -91,7 +91,7 @@ describe("PostgreSQL for tests and benchmarks", () => {
     })
   )
 
-  it.live("ends the run immediately, with one sentence, if a server does not start", () =>
+  it.live("causes a one-sentence error if a server does not start", () =>
     Effect.gen(function* () {
       const folder = yield* privateFolder
       const { status, stderr } = yield* runTests(

@@ -93,7 +93,7 @@ describe("source folders", () => {
     )
   })
 
-  it("import only from the folders below them in the console", () => {
+  it("import nothing from higher layers in the console", () => {
     const floors = ["words", "state", "parts", "pages", "operators", "the root"]
     const folder = "packages/http/console/"
     const roomOf = (path: string) => {
@@ -113,7 +113,7 @@ describe("source folders", () => {
   })
 
   for (const [name, floors] of Object.entries(rooms)) {
-    it(`import only from the folders below them in ${name}`, () => {
+    it(`import nothing from higher layers in ${name}`, () => {
       const src = `packages/${name}/src/`
       const floorOf = (path: string) => {
         const [first = "", ...rest] = pathOf(path)

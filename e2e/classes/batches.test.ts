@@ -102,7 +102,7 @@ const storing = (id: string, body: string) =>
   })
 
 describe("changes that share a statement on PostgreSQL", () => {
-  it.live("are all stored, even a huge change, except a change that PostgreSQL refuses", () =>
+  it.live("are all stored, except a change that PostgreSQL refuses", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = Context.get(yield* Layer.build(PgStorage.layer(options)), Storage.Storage)

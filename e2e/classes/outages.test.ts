@@ -151,7 +151,7 @@ describe("an endpoint that recovers after 10,000 failed attempts", () => {
   const endpoint = { isUp: false, confirmed: [] as string[] }
   const eventTypes = ["queued", "updated", "completed"].map((type) => `quote_request.${type}`)
   testWebhooks(
-    "gets every waiting delivery once, without a burst and never ahead of schedule",
+    "gets every waiting delivery once, on schedule and without a burst",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({ event_types: [...eventTypes, "quote.created"] }, live)

@@ -101,9 +101,9 @@ const storages = [
   ["PostgreSQL", Layer.unwrap(Effect.map(scopedDatabase, ({ options }) => PgStorage.layer(options)))]
 ] as const
 
-describe("two workspaces whose resources have equal IDs", () => {
+describe("two workspaces with equal resource IDs", () => {
   for (const [name, storage] of storages) {
-    it.live(`have separate quotes, events and deliveries in ${name}, and can be reset separately`, () =>
+    it.live(`have separate quotes, events, deliveries and resets in ${name}`, () =>
       Effect.scoped(Effect.provide(story, storage))
     )
   }

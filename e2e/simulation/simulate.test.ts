@@ -7,7 +7,7 @@ import * as Writer from "./Writer.ts"
 const requests = 3
 const ground = Grounds.inMemory()
 
-describe("a simulated service with failing hosts, storage, carriers and receivers", () => {
+describe("a simulated service with failures", () => {
   for (const from of [1, 51, 101, 151]) {
     it(`keeps every guarantee in the stories of seeds ${from} to ${from + 49}`, { timeout: 300_000 }, () => {
       for (let seed = from; seed < from + 50; seed++) {

@@ -286,7 +286,7 @@ describe("an unusable configuration file", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("is refused together with --base-url", () =>
+  it.live("cannot be used together with --base-url", () =>
     Effect.gen(function* () {
       const ended = yield* runHere(["mcp", "--base-url", "http://127.0.0.1:1", "--config", "quotewire.config.ts"])
       assert.strictEqual(ended.code, 2)

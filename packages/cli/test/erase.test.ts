@@ -142,7 +142,7 @@ describe("quotewire erase", () => {
     })
   )
 
-  it.live("explains errors in one sentence", () =>
+  it.live("reports each error in one sentence, without repeating the receipt", () =>
     Effect.gen(function* () {
       const { erase, place } = yield* world
       const unknown = `qreq_${"0".repeat(26)}`

@@ -43,7 +43,7 @@ const killWhileCopying = (env: Record<string, string>) =>
   })
 
 describe("quotewire cells move", () => {
-  it.effect("resumes after it was killed; until then, cells list and cells check report a stopped move", () =>
+  it.effect("can resume a move after the command was killed", () =>
     Effect.gen(function* () {
       const env = yield* movable
       yield* done(["cells", "add", "home"], env)

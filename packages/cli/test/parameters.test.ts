@@ -91,7 +91,7 @@ describe("wrong settings", () => {
     })
   )
 
-  it.effect("are all listed if they are unknown flags, each with the closest known flag", () =>
+  it.effect("are listed with the closest known flag for each unknown flag", () =>
     Effect.gen(function* () {
       const said = yield* saidTo(["migrate", "--jso", "--databse-url", url])
       assert.include(said, "the closest is --json")

@@ -79,7 +79,7 @@ describe("a command's error message", () => {
     )
   const colored = "\u001b[31merror\u001b[0m"
 
-  it.effect("is red at a terminal, unless NO_COLOR, TERM or FORCE_COLOR says otherwise", () =>
+  it.effect("is red at a terminal or with FORCE_COLOR, but not with NO_COLOR or TERM=dumb", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* styled(true, {}), colored)
       assert.strictEqual(yield* styled(false, {}), "error")

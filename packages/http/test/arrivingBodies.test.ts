@@ -39,7 +39,7 @@ const begin = Effect.fnUntraced(function* (port: number, head: string, part: str
 })
 
 describe("request bodies that are still arriving", () => {
-  it.live("share one size limit; when they exceed the limit, the host refuses the oldest body", () =>
+  it.live("are refused, oldest first, when their total size exceeds the limit", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ max_arriving_bytes: 300_000 })
       const head = post(keys, "/v1/things", "Content-Length: 200000")

@@ -105,7 +105,7 @@ describe("pipelined requests", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("are limited in number; beyond the limit, the host closes the connection", () =>
+  it.live("make the host close the connection if there are too many", () =>
     Effect.gen(function* () {
       const { port, noted } = yield* serving()
       const shapes = [

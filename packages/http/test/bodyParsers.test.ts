@@ -114,7 +114,7 @@ describe("a host behind a body parser", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("needs the raw signed bytes of a carrier's callback", () =>
+  it.live("returns 500 for a carrier's callback if the parser keeps no raw bytes", () =>
     Effect.gen(function* () {
       const bytes = '{ "a": 1.0 }'
       const raw = yield* start(expressBehind(express.raw({ type: json })))

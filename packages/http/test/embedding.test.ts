@@ -96,7 +96,7 @@ describe("a service embedded in a server", () => {
     ]
   }
 
-  it.live.each(["GET /now", "GET /soon", "POST /body"])("is idle once all responses are sent (%s)", (line) =>
+  it.live.each(["GET /now", "GET /soon", "POST /body"])("becomes idle only after all responses are sent (%s)", (line) =>
     Effect.gen(function* () {
       const { handle, idle } = yield* Http.handler(settings)
       const idleAfter = yield* Deferred.make<boolean>()

@@ -9,7 +9,7 @@ const conforms = Conforms.make(OpenApi.document(operations, "https://api.quotewi
 
 const report = { kind: "bug", summary: "A quote is missing", expected: "Three quotes", actual: "Two" }
 
-describe("feedback over HTTP", () => {
+describe("the feedback API", () => {
   it.live("accepts a report from any kind of key, and returns the report's status", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })

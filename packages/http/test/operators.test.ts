@@ -144,7 +144,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("shows an organization's token no data from other organizations", () =>
+  it.live("hides other organizations' data from an organization's token", () =>
     Effect.gen(function* () {
       const host = yield* start
       const { all, other, send, tokens } = host
@@ -163,7 +163,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("uses tokens that give no access to the public API", () =>
+  it.live("uses tokens that the public API rejects", () =>
     Effect.gen(function* () {
       const { all, send, tokens } = yield* start
       const { token } = yield* tokens.create({ name: "everything", scopes: all })

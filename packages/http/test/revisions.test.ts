@@ -29,7 +29,7 @@ describe("the Service-Version header", () => {
     })
   )
 
-  it.live("is refused if it is empty, repeated or unknown; the error lists the served revisions", () =>
+  it.live("is refused, with a list of the served revisions, if it is empty, repeated or unknown", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* serving
       const head = `GET /v1/sandbox HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${keys.server}\r\nConnection: close\r\n`

@@ -94,7 +94,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("gets a response to every request, even if hundreds of requests arrive together", () =>
+  it.live("leads to a response for every request, even if hundreds of requests arrive together", () =>
     Effect.gen(function* () {
       const { port } = yield* wary()
       const text = yield* Wire.exchange(port, get(padding).repeat(300) + last)
@@ -117,7 +117,7 @@ describe("data received on a connection", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("is passed on unchanged, whatever the size of its pieces", () =>
+  it.live("reaches the handler unchanged, whatever the size of its pieces", () =>
     Effect.gen(function* () {
       const port = yield* hashing
       const sends = async (pieces: ReadonlyArray<Uint8Array>) => {

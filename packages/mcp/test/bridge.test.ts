@@ -226,7 +226,7 @@ describe("a stdio bridge to a host", () => {
     })
   )
 
-  it.effect("resends the answer to a form while the host refuses it with 503 or 429", () =>
+  it.effect("resends the answer to a form while the host returns 503 or 429", () =>
     Effect.gen(function* () {
       const sent: Array<string> = []
       const started = JSON.stringify(asks)

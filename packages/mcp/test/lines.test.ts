@@ -23,7 +23,7 @@ const shownWith = (lines: Lines.LineSet) =>
   Effect.provide(shown, Layer.provide(layer(), Layer.succeed(Lines.Lines, lines)))
 
 describe("a host's insurance lines", () => {
-  it.effect("change only the names and facts of lines in the tools and the instructions", () =>
+  it.effect("affect only the names and facts of lines in the tools and the instructions", () =>
     Effect.gen(function* () {
       const usual = yield* Effect.provide(shown, layer())
       assert.include(usual, '"enum":["personal_auto","renters","pet"]')

@@ -218,7 +218,7 @@ describe("a client address", () => {
     )
   )
 
-  it.effect("is not limited for GET requests with a valid token, which older clients send", () =>
+  it.effect("is not limited for GET requests with a valid token", () =>
     withIssuer(
       Effect.fnUntraced(function* ({ token }) {
         const agents = yield* Agents

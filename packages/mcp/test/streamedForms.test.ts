@@ -20,8 +20,8 @@ import {
   withoutFact
 } from "./support/streamedForms.ts"
 
-describe("an HTTP client that shows forms after a handshake", () => {
-  it.effect("gets the disclosure as a form in the call's stream, and its call continues when the person answers", () =>
+describe("an HTTP client after a handshake", () => {
+  it.effect("gets the disclosure as a form, and the call continues when the person answers", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -77,7 +77,7 @@ describe("an HTTP client that shows forms after a handshake", () => {
     )
   }
 
-  it.effect("is told to close a form after ten minutes, and a late answer starts no quote request", () =>
+  it.effect("is told to close a form after ten minutes", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -96,7 +96,7 @@ describe("an HTTP client that shows forms after a handshake", () => {
     )
   )
 
-  it.effect("can disconnect while a form is open, and a late answer starts no quote request", () =>
+  it.effect("can disconnect while a form is open", () =>
     inWorld(
       Effect.gen(function* () {
         const { answer, begin } = yield* connected()
@@ -165,7 +165,7 @@ describe("an HTTP client that shows forms after a handshake", () => {
     )
   )
 
-  it.effect("gets no form in a session that an older release created, but keeps the session", () =>
+  it.effect("keeps a session that an older release created, but gets no form in the session", () =>
     inWorld(
       Effect.gen(function* () {
         const { begin } = yield* connected(forms, { as: "server" })

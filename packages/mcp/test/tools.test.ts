@@ -47,7 +47,7 @@ describe("the MCP tools", () => {
     )
   })
 
-  it.effect("exclude operations that the host omits, which cannot be called either", () =>
+  it.effect("exclude operations that the host omits, both from the list and from calls", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(namesOf(yield* list("server")), ["get_capabilities"])
       const agents = yield* Agents
@@ -114,7 +114,7 @@ describe("the MCP tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("require a consent receipt from callers with a key, and agreement from callers without a key", () =>
+  it.effect("require a consent receipt, or accepted disclosures from callers without a key", () =>
     Effect.gen(function* () {
       const startOf = Effect.fnUntraced(function* (as?: Sent["as"]) {
         const tool = (yield* list(as)).find(({ name }: { name: string }) => name === "start_quote_request")

@@ -43,7 +43,7 @@ const isPage = ({ contents }: { readonly contents: ReadonlyArray<Record<string, 
 }
 
 describe("the tools' UI pages", () => {
-  it.effect("are offered only to programs that show pages", () =>
+  it.effect("are offered only to programs that can show UI pages", () =>
     Effect.gen(function* () {
       const offered = (yield* ask(shows, "server/discover")).body.result.capabilities
       assert.deepStrictEqual(offered, { tools: {}, resources: {}, extensions: { "io.modelcontextprotocol/ui": {} } })

@@ -239,7 +239,7 @@ describe("a client with a handshake", () => {
   )
 })
 
-describe("a client that uses the revision without a handshake", () => {
+describe("a client without a handshake", () => {
   const discover = modern("server/discover")
 
   it.effect("discovers the supported revisions", () =>

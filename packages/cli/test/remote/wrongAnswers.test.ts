@@ -84,7 +84,7 @@ describe("a host response that differs from the documentation", () => {
       "duration_ms: Must be a"
     ],
     ["trigger", ["trigger", "--list"], { scenarios: [{ name: "secret" }] }, "scenarios.0.description: This field"]
-  ])("causes an error that repeats nothing but the path of the wrong field: %s", ([, args, answer, wrong]) =>
+  ])("causes an error that contains only the path of the wrong field: %s", ([, args, answer, wrong]) =>
     Effect.gen(function* () {
       const { address, env } = yield* answering(answer)
       const { err, how, out } = yield* runInProcess(args, env)

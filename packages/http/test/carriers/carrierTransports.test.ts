@@ -148,7 +148,7 @@ for (const [name, settings] of transports) {
       })
     )
 
-    it.live("share one access token, and request a new token only once if the carrier rejects it", () =>
+    it.live("share one access token, and request only one new token if the carrier rejects the old token", () =>
       Effect.gen(function* () {
         let issued = 0
         const server = yield* serve((request, response) => {

@@ -134,7 +134,7 @@ describe("connect", () => {
     { max_retries: 21 },
     { timeout_ms: 0 },
     { timeout_ms: Number.POSITIVE_INFINITY }
-  ])("throws an error that names the option for %o", (options) => {
+  ])("throws an error that states the option's valid range: %o", (options) => {
     const [name] = Object.keys(options)
     assert.throws(
       () => connect({ base_url: "https://host.example", key, ...options }),
@@ -148,7 +148,7 @@ describe("connect", () => {
     [JSON.parse('{ "transport": "undici" }'), / transport: Must be a function\.$/],
     [{ fetch, transport: undiciTransport() }, / transport: Must not be set together with fetch\.$/],
     [JSON.parse('{ "check_answer": {} }'), / check_answer: Must be a function\.$/]
-  ])("throws an error that names the wrong option: %o", (options, says) => {
+  ])("throws an error that names the invalid option: %o", (options, says) => {
     assert.throws(() => connect({ base_url: "https://host.example", key, ...options }), says)
   })
 

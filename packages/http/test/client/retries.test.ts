@@ -95,7 +95,7 @@ describe("a client's retry", () => {
     assert.approximately(second, 17_000, 1_000)
   })
 
-  it("is not attempted if the wait exceeds a minute; the error reports the wait", async () => {
+  it("is not attempted if Retry-After exceeds a minute", async () => {
     const { client, sent } = against([refusal(429, "rate_limited", "wait", { "retry-after": "7200" })])
     const { error } = await ending(read(client))
     assert.deepInclude(error, { code: "rate_limited", status: 429, retry_after_seconds: 7_200 })

@@ -313,7 +313,7 @@ describe("webHandler", () => {
     })
   )
 
-  it.live("refuses requests at every handler of a closing service while one handler finishes a request", () =>
+  it.live("refuses new requests while another handler of the closing service finishes a request", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded({ public_url: host })
       const [handle, other] = [webHandler(quotewire), webHandler(quotewire)]

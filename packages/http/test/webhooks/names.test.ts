@@ -225,8 +225,8 @@ describe("a host name whose address changes", () => {
   )
 })
 
-describe("a host with several addresses", () => {
-  it.live("is reached at an address that responds", () =>
+describe("a host name with several addresses", () => {
+  it.live("is contacted at an address that responds", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(only4(a("127.0.0.3", "127.0.0.4", "127.0.0.1")))
       const endpoint = yield* Endpoint.start(Endpoint.answer(200), { certificate })
@@ -261,7 +261,7 @@ describe("a host with several addresses", () => {
   )
 })
 
-describe("the sending host itself", () => {
+describe("the sending host", () => {
   it.live("is refused as a webhook receiver under any of its names", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start((_name, type) => (type === "A" ? a("93.184.216.34") : []))
