@@ -7,7 +7,7 @@ import { answered, confirmed, create, sendTest, testScripted, testWebhooks } fro
 
 describe("the core's metrics", () => {
   testWebhooks(
-    "count attempts by outcome, and limits that were reached",
+    "count webhook attempts by outcome, and refused calls by limit",
     () =>
       apart(
         Effect.gen(function* () {

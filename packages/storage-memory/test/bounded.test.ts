@@ -329,7 +329,7 @@ describe("the in-memory storage", () => {
   )
 
   it.effect(
-    "stores a change even if a listener fails",
+    "stores a change even if a hint listener throws",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const heard: Array<Change.Hint> = []

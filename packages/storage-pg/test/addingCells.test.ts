@@ -19,7 +19,7 @@ describe("opening cells", () => {
   })
   const open = (storage: Port): Effect.Effect<Port, never, Scope.Scope> => Effect.succeed(storage)
 
-  it.effect("continues without an unavailable cell, and uses it as soon as it can be opened", () =>
+  it.effect("continues without an unavailable cell, and uses the cell as soon as it can be opened", () =>
     Effect.gen(function* () {
       const { first, second } = yield* sources
       const both = yield* join([first, second])
@@ -40,7 +40,7 @@ describe("opening cells", () => {
     })
   )
 
-  it.effect("never uses a cell from another installation, even if that cell was down at startup", () =>
+  it.effect("never uses a cell from another installation, even if the cell was unavailable at startup", () =>
     Effect.gen(function* () {
       const { first, second } = yield* sources
       const both = yield* join([first, second])
@@ -116,7 +116,7 @@ describe("adding a cell", () => {
     })
   )
 
-  it.effect("refuses a database that has data or is another cell", () =>
+  it.effect("refuses a database that has data or already is a cell", () =>
     Effect.gen(function* () {
       const [first, second] = yield* fourInMemory
       if (second === undefined) return assert.fail()

@@ -68,7 +68,7 @@ const carriersOf = ({ first, second }: Looks, callBack: (ref: string) => void) =
 }
 
 describe("two processes on one database", () => {
-  it.live("advance a sandbox's clock together: one waits for carriers that the other asks", () =>
+  it.live("advance a sandbox's clock together: one process waits for carriers that the other process asks", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       let advancing: Embedded | undefined

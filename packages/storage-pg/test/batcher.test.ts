@@ -137,7 +137,7 @@ describe("a batcher that cannot keep up", () => {
 })
 
 describe("a batcher's callers", () => {
-  it.effect("drop an unsent item, but never a sent item, if the callers are interrupted", () =>
+  it.effect("withdraw an unsent item, but not a sent item, when they are interrupted", () =>
     Effect.gen(function* () {
       let finished = 0
       const { ask, sent } = yield* batching(100, {
@@ -172,7 +172,7 @@ describe("a batcher's callers", () => {
     })
   )
 
-  it.effect("all get the failure of their batch; the next batch is still sent", () =>
+  it.effect("all get the failure of their batch, and the next batch is sent", () =>
     Effect.gen(function* () {
       const failing: ReadonlyArray<ReturnType<Options["send"]>> = [
         Effect.fail("lost"),
@@ -202,7 +202,7 @@ describe("a batcher's callers", () => {
 })
 
 describe("a batcher whose scope closes", () => {
-  it.effect("fails its sent, waiting and new items as unavailable", () =>
+  it.effect("makes sent, waiting and new items fail as unavailable", () =>
     Effect.gen(function* () {
       const { answers, ask, askAll, close } = yield* batching(100)
       yield* askAll("a")
@@ -214,7 +214,7 @@ describe("a batcher whose scope closes", () => {
     })
   )
 
-  it.effect("fails an item that was about to be sent", () =>
+  it.effect("makes an item fail that was about to be sent", () =>
     Effect.gen(function* () {
       const { answers, askAll, close, sent } = yield* batching(100)
       yield* askAll("a b")

@@ -68,7 +68,7 @@ describe("cells that do not match their databases", () => {
     )
   )
 
-  it.effect("are refused if one database has no cells, or a cell from another installation", () =>
+  it.effect("are refused if one database has no cell, or a cell from another installation", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const [home, other, strange, plain] = [
@@ -114,7 +114,7 @@ describe("a cell map", () => {
   })
   const all = ["c0", "c1", "c2", "c3", "c4"]
 
-  it("matches the settings only if every cell is right and the first cell is first", () => {
+  it("matches the settings only if each cell has its own database, and the first cell comes first", () => {
     const order = fc.shuffledSubarray(all, { minLength: 1 })
     fc.assert(
       fc.property(order, order, (names, places) => {

@@ -17,7 +17,7 @@ describe("choosing a cell for a new workspace", () => {
     return counts
   }
 
-  it("gives each cell a share in proportion to the cell's room", () => {
+  it("gives each cell a share of the workspaces in proportion to the cell's room", () => {
     const counts = placesIn([
       { name: "small", room: 1 },
       { name: "large", room: 3 },
@@ -76,7 +76,7 @@ describe("a storage backend with cells", () => {
   const count = { name: "calls", window_start: 0, window_ms: 1_000, added: 2 }
   const countOf = (workspace_id: Ids.WorkspaceId) => ({ ...count, workspace_id })
 
-  it.effect("adds up each workspace's counts in its cell, and other counts in the first cell", () =>
+  it.effect("adds up a workspace's counts in the workspace's cell, and all other counts in the first cell", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
       const storage = yield* join(cells)
@@ -164,7 +164,7 @@ describe("a storage backend with cells", () => {
   )
 })
 
-describe("a host whose cell list differs from other hosts' lists", () => {
+describe("a host with a different cell list", () => {
   it.effect("finds a workspace that another host has placed in the meantime", () =>
     Effect.gen(function* () {
       const cells = yield* fourInMemory
@@ -182,7 +182,7 @@ describe("a host whose cell list differs from other hosts' lists", () => {
     })
   )
 
-  it.effect("refuses calls for a cell missing from its settings, and places no new workspaces there", () =>
+  it.effect("refuses calls for a cell that is not in the host's settings", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()

@@ -21,7 +21,7 @@ describe("a storage of four in-memory cells", () => {
   }
 
   it.effect.prop(
-    "behaves like the model in random histories",
+    "behaves like the storage model in random histories",
     [StorageModel.histories],
     ([history]) => StorageModel.compare(history).pipe(Effect.provide(fourCells)),
     { arbitrary: { runs: 100, size: 100 } }

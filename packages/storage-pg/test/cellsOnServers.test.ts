@@ -21,7 +21,7 @@ layer(storage, { timeout: 60_000 })("a storage of four cells on two servers", (i
   for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
 
   it.effect.prop(
-    "four cells on two servers behave like the model in random histories",
+    "behaves like the storage model in random histories",
     [StorageModel.histories],
     ([history]) => onEmpty(StorageModel.compare(history)),
     { arbitrary: { runs: 10, size: 60 }, timeout: 300_000 }

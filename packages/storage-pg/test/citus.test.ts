@@ -56,7 +56,7 @@ describe.skipIf(citusUrl === undefined)(`Citus (${needed})`, () => {
       for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
 
       it.effect.prop(
-        "PostgreSQL with Citus behaves like the model in random histories",
+        "behaves like the storage model in random histories",
         [StorageModel.histories],
         ([history]) => onEmpty(StorageModel.compare(history)),
         { arbitrary: { runs: 10, size: 60 }, timeout: 300_000 }

@@ -78,7 +78,7 @@ describe("a host that uses its database's clock", () => {
     })
   )
 
-  it.live("keeps its own time if it matches the database's time", () =>
+  it.live("uses its own clock if the clock matches the database's time", () =>
     Effect.gen(function* () {
       const clock = yield* clockOf((yield* scopedDatabase).options)
       const before = Date.now()

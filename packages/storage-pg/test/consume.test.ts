@@ -61,7 +61,7 @@ const emit = ({ quotewire }: Host, workspaceId: Ids.WorkspaceId, places: Readonl
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
 describe("two processes that consume on one database", () => {
-  it.effect("handle each event once and in order, and one takes over when the other dies", () =>
+  it.effect("handle each event once and in order, and one process takes over when the other dies", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const hosts = { one: yield* host(options), other: yield* host(options) }

@@ -59,7 +59,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("show operators the connected processes, and that no cell is moving", () =>
+  it.effect("show operators which processes are connected", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       for (const storage of [one, other]) {
@@ -94,7 +94,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("never both store a change that depends on the other's write", () =>
+  it.effect("store only one of two changes that each depend on the record that the other change writes", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       const crossed = (storage: Port, from: string, to: string) =>
@@ -118,7 +118,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("announce hundreds of commits in a few notifications, and lose none", () =>
+  it.effect("announce hundreds of commits in a few notifications, and lose no hint", () =>
     Effect.gen(function* () {
       const { one, other, url } = yield* two
       const heard = new Set<string>()
@@ -307,7 +307,7 @@ describe("two hosts on one database", () => {
 })
 
 describe("record IDs that become equal in the database", () => {
-  it.effect("refer to the same record, and do not block a concurrent write of another record", () =>
+  it.effect("refer to one record, and do not block writes of other records", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = yield* open(options)
@@ -325,7 +325,7 @@ describe("record IDs that become equal in the database", () => {
 })
 
 describe("a host that has closed its storage", () => {
-  it.effect("leaves no connection behind, however soon it closes", () =>
+  it.effect("leaves no connection open, however soon the storage closes", () =>
     Effect.gen(function* () {
       const { options, url } = yield* scopedDatabase
       yield* Effect.scoped(open(options))

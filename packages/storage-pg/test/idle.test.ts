@@ -61,8 +61,8 @@ const beat = Effect.fnUntraced(function* (wire: Wire) {
 describe.each([
   { name: "one database", made: oneDatabase },
   { name: "four cells in one database", made: fourCells }
-])("idle statements with $name", ({ made }) => {
-  it.effect("an idle host sends twelve statements per minute", () =>
+])("an idle host with $name", ({ made }) => {
+  it.effect("sends twelve statements per minute", () =>
     Effect.gen(function* () {
       const { storage, wire } = yield* made
       // The first claims ask the databases.
@@ -77,7 +77,7 @@ describe.each([
   )
 })
 
-describe("a host whose server no longer responds to it", () => {
+describe("a host whose server does not respond", () => {
   it.effect("polls for jobs again shortly after the next heartbeat", () =>
     Effect.gen(function* () {
       const { storage, wire } = yield* oneDatabase

@@ -82,7 +82,7 @@ describe("a lost cell", () => {
     })
   )
 
-  it.effect("has each job claimed once, even if every claim on the cell is slow", () =>
+  it.effect("gives each job to one claim, even if every claim on the cell is slow", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()

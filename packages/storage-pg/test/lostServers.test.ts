@@ -31,8 +31,8 @@ const without = <A, E, R>(end: "old" | "new", program: Effect.Effect<A, E, R>) =
 
 const end = ({ cells }: MovableCell, lost: "old" | "new") => PgCells.endMoveWithout(cells, "home", lost)
 
-layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("lost servers", (it) => {
-  it.effect("losing the source server leaves the cell usable once hosts use the target database", () =>
+layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a cell move", (it) => {
+  it.effect("keeps the cell usable if the source server is lost after the cutover", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       yield* write(movable, 1)
@@ -47,7 +47,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("l
   )
 
   it.effect.each(["following", "switched"] as const)(
-    'a move continues on the target if the source is reported lost in the step "%s"',
+    'continues on the target if the source is reported lost in the step "%s"',
     (last) =>
       Effect.gen(function* () {
         const movable = yield* movableCell
@@ -70,7 +70,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("l
   )
 
   it.effect.each(["begun", "arriving", "published"] as const)(
-    'a move cannot continue if the source is lost in the step "%s": the target lacks tables',
+    'cannot continue if the source is lost in the step "%s", because the target lacks tables',
     (last) =>
       Effect.gen(function* () {
         const movable = yield* movableCell
@@ -82,7 +82,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("l
       })
   )
 
-  it.effect("a move returns to the source if the target is reported lost after the cutover", () =>
+  it.effect("returns to the source if the target is reported lost after the cutover", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       yield* write(movable, 1)
@@ -99,7 +99,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("l
     })
   )
 
-  it.effect("an error explains what to do if the target is lost before cutover or after cleanup", () =>
+  it.effect("explains what to do if the target is lost before the cutover or after the cleanup", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       yield* moveUntil(movable, "following")

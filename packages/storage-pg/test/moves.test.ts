@@ -53,8 +53,8 @@ const holdUp = [
   "select pg_advisory_lock(42)"
 ]
 
-layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("cell moves", (it) => {
-  it.effect("a moving cell loses nothing, reorders nothing, and fails no call", () =>
+layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a cell move", (it) => {
+  it.effect("loses no data, changes no order, and makes no call fail", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const hosts = [yield* openCells(cells), yield* openCells(cells)]
@@ -101,7 +101,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("a move resumes after a stop at any step while its cell stays usable", () =>
+  it.effect("can resume after a stop at any step, and keeps the cell usable", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -144,7 +144,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("a cell stays usable while a backup or a lagging target delays its cutover", () =>
+  it.effect("keeps the cell usable while a backup or a lagging target delays the cutover", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const host = yield* openCells(cells)
@@ -177,7 +177,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("a move can be undone until the cutover, and undoing the move leaves nothing behind", () =>
+  it.effect("can be undone until the cutover, and leaves nothing behind when it is undone", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -199,7 +199,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("each cell can move without affecting the other cells", () =>
+  it.effect("does not affect the other cells", () =>
     Effect.gen(function* () {
       const { cells, new_url } = yield* movableCell
       const [first] = yield* TwoServers
@@ -234,7 +234,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("a moving cell locks out a second command, migrations, and hosts on the wrong database", () =>
+  it.effect("locks out a second command, migrations, and hosts on the wrong database", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells } = movable
@@ -259,7 +259,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("a host that was suspended during a move finds the cell if its settings name the target", () =>
+  it.effect("is noticed by a host that was suspended during the move if the host's settings name the target", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, old_url } = movable
@@ -284,7 +284,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("c
     })
   )
 
-  it.effect("a move does not start if a requirement is unmet, and explains what to do", () =>
+  it.effect("does not start if a requirement is unmet, and explains what to do", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url } = movable

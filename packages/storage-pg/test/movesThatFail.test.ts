@@ -44,8 +44,8 @@ const loseCopy = Effect.fnUntraced(function* ({ new_url, old_url }: MovableCell)
   )
 })
 
-layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("failed moves", (it) => {
-  it.effect("a move stops if its replication slot was dropped, and can be restarted", () =>
+layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a cell move", (it) => {
+  it.effect("stops if its replication slot was dropped, and can be restarted", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -66,7 +66,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("f
     })
   )
 
-  it.effect("a move reports immediately that its slot was invalidated, and can be restarted", () =>
+  it.effect("reports immediately that its replication slot was invalidated, and can be restarted", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const host = yield* openCells(cells)
@@ -95,7 +95,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("f
     })
   )
 
-  it.effect("a move copies the cell again after its subscription was dropped", () =>
+  it.effect("copies the cell again after the subscription was dropped", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -112,7 +112,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("f
     })
   )
 
-  it.effect("a move copies everything again if the target has lost a copied table in a crash", () =>
+  it.effect("copies everything again if the target has lost a copied table in a crash", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -133,7 +133,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("f
     })
   )
 
-  it.effect("a move can be resumed or undone after the target has lost a copied table", () =>
+  it.effect("can be resumed or undone after the target has lost a copied table", () =>
     Effect.gen(function* () {
       const movable = yield* movableCell
       const { cells, new_url, old_url } = movable
@@ -152,7 +152,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("f
     })
   )
 
-  it.effect("a move does not log the source password if the target cannot subscribe", () =>
+  it.effect("does not log the source password if the target cannot subscribe", () =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const [first, second] = yield* TwoServers
@@ -190,7 +190,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("f
   it.effect.each([
     ["pg_cancel_backend", /canceling statement due to user request/],
     ["pg_terminate_backend", /terminating connection due to administrator command/]
-  ] as const)("a move logs no password if %s stops it", ([stop, says]) =>
+  ] as const)("logs no password if %s stops it", ([stop, says]) =>
     Effect.gen(function* () {
       const { cells, new_url, old_url } = yield* movableCell
       const [first, second] = yield* TwoServers
@@ -219,7 +219,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("f
   )
 
   it.effect.each(["copying", "following"] as const)(
-    'a move can be undone if the target server was lost in the step "%s"',
+    'can be undone if the target server was lost in the step "%s"',
     (last) =>
       Effect.gen(function* () {
         const { cells, new_url, old_url } = yield* movableCell

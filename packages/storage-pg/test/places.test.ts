@@ -14,25 +14,25 @@ const place = (
 })
 const [empty, settled, unknown] = (["empty", "settled", "unknown"] as const).map((state): Place => ({ state }))
 
-describe("a cell's database", () => {
+describe("the search for a cell's database", () => {
   it.each([
     ["neither database has the schema", empty, null, "first"],
-    ["it has never moved", settled, empty, "first"],
+    ["the cell has never moved", settled, empty, "first"],
     ["another database has the schema and no move was made", settled, settled, "first"],
-    ["it is being copied", place("leaving", 0, "a"), place("arriving", 1, "a"), "first"],
+    ["the cell is being copied", place("leaving", 0, "a"), place("arriving", 1, "a"), "first"],
     ["writes are held", place("held", 0, "a"), place("arriving", 1, "a"), "held"],
     ["the cutover is decided", place("left", 0, "a"), place("arriving", 1, "a"), "second"],
     ["a different move is decided", place("left", 0, "a"), place("arriving", 1, "b"), "left"],
-    ["it has moved", place("left"), place("live", 1), "second"],
-    ["it has moved, and the source is gone", unknown, place("live", 1), "second"],
-    ["it has moved, and an old copy was restored", place("live"), place("live", 1), "second"],
-    ["it has moved, and the settings do not name the target", place("left"), null, "left"],
-    ["the target does not have it yet", place("arriving", 1, "a"), null, "arriving"],
+    ["the cell has moved", place("left"), place("live", 1), "second"],
+    ["the cell has moved, and the source is gone", unknown, place("live", 1), "second"],
+    ["the cell has moved, and an old copy was restored", place("live"), place("live", 1), "second"],
+    ["the cell has moved, and the settings do not name the target", place("left"), null, "left"],
+    ["the target does not have the cell yet", place("arriving", 1, "a"), null, "arriving"],
     ["the target does not respond", settled, unknown, "first"],
-    ["it has moved to a target that does not respond", place("left"), unknown, "unknown"],
+    ["the cell has moved to a target that does not respond", place("left"), unknown, "unknown"],
     ["the source does not respond, and nothing has moved", unknown, empty, "unknown"],
     ["the source does not respond during a move", unknown, place("arriving", 1, "a"), "unknown"]
-  ] as const)("is determined correctly if %s", (_, first, second, where) => {
+  ] as const)("finds the right database if %s", (_, first, second, where) => {
     assert.strictEqual(first && second !== undefined ? whereabouts(first, second) : null, where)
   })
 })
@@ -62,7 +62,7 @@ describe("a move", () => {
     ["older than PostgreSQL 14", old, { ...to, version: 130_000 }],
     ["max_logical_replication_workers", old, { ...to, workers: 0 }],
     ["has a schema with the cell's schema name", old, { ...to, has_schema: true }]
-  ] as const)("cannot start if a requirement is unmet; the reason contains: %s", (words, old, to) => {
+  ] as const)('is refused with a reason that contains "%s"', (words, old, to) => {
     const found = unmet({ old, new: to })
     assert.lengthOf(found, 1)
     assert.include(found[0], words)

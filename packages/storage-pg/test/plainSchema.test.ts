@@ -8,8 +8,8 @@ import { Database, storage } from "./support/storage.ts"
 const note = (state: string) =>
   `insert into quotewire.place (state, epoch) values ('${state}', 1) on conflict (only_one) do update set state = excluded.state`
 
-layer(storage)("moved schemas", (it) => {
-  it.effect("a storage backend without cells opens a schema only in the database that serves it", () =>
+layer(storage)("a storage backend without cells", (it) => {
+  it.effect("opens a moved schema only in the database that serves the schema", () =>
     Effect.gen(function* () {
       const { options, url } = yield* Database
       yield* Effect.promise(() => statements(url, ...statementsOf("place_table.sql")))

@@ -56,7 +56,7 @@ const event = (place: number): Change.Change =>
 
 const version = pgBouncerVersion ?? "that is installed (skipped: there is none)"
 
-describe.skipIf(pgBouncerVersion === null)(`PgBouncer ${version}`, () => {
+describe.skipIf(pgBouncerVersion === null)(`with PgBouncer ${version}`, () => {
   for (const mode of ["session", "transaction"] as const) {
     layer(storageBehind(mode))(`a storage backend in ${mode} mode`, (it) => {
       for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))

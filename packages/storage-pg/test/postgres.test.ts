@@ -19,7 +19,7 @@ const embedded = (options: Parameters<typeof embed>[0]) =>
   )
 
 describe("postgres", () => {
-  it.live("embeds the service on a database with plain values, and explains invalid values", () =>
+  it.live("connects an embedded service to a database, and explains invalid settings", () =>
     Effect.gen(function* () {
       const { url } = yield* Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
       const seal_keys = [generateSealKey()]
@@ -70,7 +70,7 @@ describe("postgres", () => {
     "postgres://user:12/secret@127.0.0.1:1/quotes",
     "postgres://user:secret%zz@127.0.0.1:1/quotes",
     "postgres:secret"
-  ])("names the option with an invalid address, without repeating the address: %j", (url) =>
+  ])("rejects an invalid address without repeating the address: %j", (url) =>
     Effect.gen(function* () {
       const { ready } = yield* embedded({ storage: postgres({ url }) })
       const form =

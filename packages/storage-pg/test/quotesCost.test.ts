@@ -32,8 +32,8 @@ const carriersInTurn = (count: number) => {
   return { carriers, tell, forget }
 }
 
-describe("a quote request on PostgreSQL, with three carriers that answer one after another", () => {
-  it.live("takes at most 65 statements from the start call to the last quote, including 16 commits", () =>
+describe("a quote request with three carriers on PostgreSQL", () => {
+  it.live("takes at most 65 statements, including 16 commits, until the last quote", () =>
     Effect.gen(function* () {
       const { url, wire } = yield* wireTo((yield* scopedDatabase).url)
       const { carriers, forget, tell } = carriersInTurn(3)

@@ -65,7 +65,7 @@ describe("a host whose synchronous standby stalls", () => {
   )
 
   it.effect(
-    "limits waiting writes to one per connection, still reads, and recovers with the standby",
+    "limits waiting writes to one per connection, and recovers with the standby",
     () =>
       inRealTime(
         Effect.gen(function* () {

@@ -53,8 +53,8 @@ const broken = [
   ["tally_window_ms_positive", "insert into quotewire.tally values ('w', 'a', 0, 0, 1)"]
 ] as const
 
-layer(storage)("constraints", (it) => {
-  it.effect("the tables reject rows that violate an invariant", () =>
+layer(storage)("the tables' constraints", (it) => {
+  it.effect("reject rows that violate an invariant", () =>
     Effect.gen(function* () {
       const found = yield* Effect.forEach(broken, ([, sql]) => refusalOf(sql))
       assert.deepStrictEqual(
@@ -64,14 +64,14 @@ layer(storage)("constraints", (it) => {
     })
   )
 
-  it.effect("the tables accept every kind of record", () =>
+  it.effect("accept every kind of record", () =>
     Effect.gen(function* () {
       const found = yield* Effect.forEach(kinds.all, ({ name }) => refusalOf(insertRecord("record", name, 1)))
       assert.deepStrictEqual([...new Set(found)], ["none"])
     })
   )
 
-  it.effect("the tables have no CHECK constraint that this test does not cover", () =>
+  it.effect("include no CHECK constraint that this test does not cover", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const rows = yield* Effect.promise(() =>
@@ -88,14 +88,14 @@ layer(storage)("constraints", (it) => {
   )
 })
 
-layer(storage)("violated invariants", (it) => {
+layer(storage)("the PostgreSQL storage", (it) => {
   it.effect(
-    "a change that violates an invariant is a defect that names the table and constraint",
+    "reports a violated invariant as a defect that names the table and the constraint",
     () => namesItsConstraint
   )
 })
 
-layer(storage)("record indexes", (it) => {
+layer(storage)("queries for records", (it) => {
   const where = "from quotewire.record where workspace_id = $1 and kind = $2"
   const queries = [
     ["record_pkey", `select ${where} and id = $3`],
@@ -106,7 +106,7 @@ layer(storage)("record indexes", (it) => {
     ["record_age", `select ${where} and created_at < $3::bigint order by created_at, id limit 100`]
   ] as const
 
-  it.effect("empty record tables are read by an index on the key, or on age for an erasure", () =>
+  it.effect("use an index on the key, or on the age for an erasure, even if the tables are empty", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const plans = yield* Effect.forEach(queries, ([, query]) =>
@@ -128,7 +128,7 @@ layer(storage)("record indexes", (it) => {
   )
 })
 
-layer(storage)("subject indexes", (it) => {
+layer(storage)("searches by subject", (it) => {
   const scan = { after: ">", direction: "asc", most: "10000" }
   const queries = [
     [
@@ -145,7 +145,7 @@ layer(storage)("subject indexes", (it) => {
     ]
   ] as const
 
-  it.effect("empty tables are searched by an index on either subject of their rows", () =>
+  it.effect("use an index on either subject, even if the tables are empty", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       for (const [indexes, sql, types, values] of queries) {
@@ -164,7 +164,7 @@ layer(storage)("subject indexes", (it) => {
   )
 })
 
-layer(storage)("job counts", (it) => {
+layer(storage)("counting due jobs", (it) => {
   const fill = [
     "insert into quotewire.workspace (workspace_id) select 'w' || n from generate_series(1, 2000) n",
     `insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, lane, payload)
@@ -175,7 +175,7 @@ layer(storage)("job counts", (it) => {
     "analyze quotewire.workspace, quotewire.job, quotewire.lane"
   ]
 
-  it.effect("counting due jobs in full tables uses an index, and stops at the limit", () =>
+  it.effect("uses an index and stops at the limit, even in full tables", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const plan = yield* Effect.promise(() =>
@@ -208,8 +208,8 @@ layer(storage)("job counts", (it) => {
   )
 })
 
-layer(storage)("query plans", (it) => {
-  it.effect("the functions that hosts call use only plans with indexes, and are planned once", () =>
+layer(storage)("the functions that hosts call", (it) => {
+  it.effect("use only plans with indexes, and are planned once", () =>
     Effect.gen(function* () {
       const { url } = yield* Database
       const rows = yield* Effect.promise(() =>

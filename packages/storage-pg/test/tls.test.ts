@@ -113,7 +113,7 @@ const cases = (files: string) => {
 }
 
 describe("a connection to PostgreSQL", () => {
-  it.live("is encrypted as the address requires, or fails with one sentence", () =>
+  it.live("is encrypted as the address requires, or fails with a one-sentence error", () =>
     Effect.gen(function* () {
       const files = yield* folder
       const server = yield* encryptedServer
@@ -136,7 +136,7 @@ describe("a connection to PostgreSQL", () => {
     })
   )
 
-  it.live("fails with a clear sentence if the server has no TLS", () =>
+  it.live("fails with a clear error if the server does not support TLS", () =>
     Effect.gen(function* () {
       const server = yield* plainServer
       const outcome = yield* open(server, "postgres", "localhost", "?sslmode=verify-full")

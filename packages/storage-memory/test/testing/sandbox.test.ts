@@ -93,7 +93,7 @@ describe("a sandbox's clock", () => {
     assert.isBelow((await world.now()).getTime(), new Date("2026-09-26T12:02:00Z").getTime())
   })
 
-  it("fails a wait that needs a moving clock, and suggests advanceUntil", async () => {
+  it("makes a wait outside advanceUntil fail, and the error suggests advanceUntil", async () => {
     await using world = await sandbox()
     const { id } = await start(world)
     const another = world.quotewire.client(world.keys.server)
@@ -106,7 +106,7 @@ describe("a sandbox's clock", () => {
     }
   })
 
-  it("ignores a wait whose own signal is aborted", async () => {
+  it("does not affect a wait whose signal is aborted", async () => {
     await using world = await sandbox()
     const { id } = await start(world)
     const outcome = await world.client
@@ -121,7 +121,7 @@ describe("a sandbox's clock", () => {
     assert.deepStrictEqual(await world.now(), new Date("2028-12-04T12:00:00Z"))
   })
 
-  it("rejects fractional durations and durations over a hundred years, and names the duration", async () => {
+  it("rejects an invalid duration, and the error names the option", async () => {
     await using world = await sandbox()
     const messageOf = (outcome: Promise<unknown>) =>
       outcome.then(
@@ -153,7 +153,7 @@ describe("a sandbox's clock", () => {
     assert.include(String(outcome), "3h")
   })
 
-  it("rejects a function where it needs a promise, and explains why", async () => {
+  it("rejects a value that is not a promise, and explains what to pass", async () => {
     await using world = await sandbox()
     const work: Promise<number> = JSON.parse("{}")
     const outcome = await world.advanceUntil(work).catch((error) => error)
@@ -167,7 +167,7 @@ describe("a sandbox's clock", () => {
     }
   })
 
-  it("rethrows the error of the awaited code", async () => {
+  it("rethrows the awaited code's error", async () => {
     await using world = await sandbox()
     const outcome = await world.advanceUntil(Promise.reject(new Error("no cover"))).catch((error) => error)
     assert.strictEqual(outcome.message, "no cover")
@@ -192,7 +192,7 @@ describe("a sandbox", () => {
     assert.strictEqual(outcome.code, "forbidden")
   })
 
-  it("asks your own carriers along with the fictional carriers", async () => {
+  it("can ask only your own carriers", async () => {
     const own = defineCarrier({
       id: "naic:54321",
       name: "Own",
@@ -301,7 +301,7 @@ describe("a sandbox", () => {
     assert.include(twice.message, "carriers.1")
   })
 
-  it("rejects untyped options from JavaScript, with a sentence that names them", async () => {
+  it("rejects options of the wrong type with an error that names the option", async () => {
     for (const [given, says] of [
       ["null", /^Error: sandbox needs an options object, such as /],
       ['"zero_quotes"', /^Error: sandbox needs an options object, such as /],
@@ -315,7 +315,7 @@ describe("a sandbox", () => {
 })
 
 describe("a webhook inbox", () => {
-  it("responds as its script says, and separates retries from events", async () => {
+  it("responds as its script says, and lists an event once despite retries", async () => {
     await using world = await sandbox()
     const inbox = await world.inbox("billing", {
       event_types: ["quote_request.completed"],
@@ -334,7 +334,7 @@ describe("a webhook inbox", () => {
     )
   })
 
-  it("can be awaited, and an abort signal ends the wait", async () => {
+  it("can be awaited until an abort signal ends the wait", async () => {
     await using world = await sandbox()
     const inbox = await world.inbox()
     const arrived = inbox.until((webhooks) => webhooks.length > 0)
@@ -348,7 +348,7 @@ describe("a webhook inbox", () => {
 })
 
 describe("a snapshot", () => {
-  it("starts sandboxes that continue from it independently", async () => {
+  it("can start several sandboxes, which continue independently", async () => {
     await using world = await sandbox({ now: new Date("2026-09-26T12:00:00Z") })
     await world.inbox("billing")
     const { id } = await start(world)
@@ -369,7 +369,7 @@ describe("a snapshot", () => {
     assert.notInclude(typesOf(billing.events()), "quote_request.completed")
   })
 
-  it("keeps the timers of running requests", async () => {
+  it("preserves the timers of running requests", async () => {
     await using world = await sandbox()
     const { id } = await start(world)
     const started = await world.snapshot()

@@ -56,7 +56,7 @@ const namesIn = (folder: string) =>
   )
 
 layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database in a folder", (it) => {
-  it.effect("the database keeps its data when reopened, and only its owner can read it", () =>
+  it.effect("keeps its data when it is reopened, and can be read only by its owner", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       assert.deepStrictEqual(yield* namesIn(folder), ["Acme"])
@@ -65,7 +65,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("the database cannot be open twice at the same time", () =>
+  it.effect("cannot be open twice at the same time", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       const first = yield* service(folder)
@@ -74,7 +74,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("the database is created from scratch if a process died while creating it", () =>
+  it.effect("is created from scratch if a process died while creating it", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       writeFileSync(join(folder, "database.unfinished"), "")
@@ -84,7 +84,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("an error reports that a newer program created the schema", () =>
+  it.effect("cannot be opened if a newer program created the schema", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       const add = "insert into quotewire.migration (number, name, serves_from) values (99, 'later', 99)"
@@ -93,7 +93,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("an error names the folder if another PostgreSQL version created it", () =>
+  it.effect("cannot be opened if another PostgreSQL version created it", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       writeFileSync(join(folder, "database", "PG_VERSION"), "17\n")
@@ -102,7 +102,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("an error names a folder with a damaged database, and explains what to do", () =>
+  it.effect("cannot be opened if it is damaged, and the error explains what to do", () =>
     Effect.gen(function* () {
       const folder = yield* copied
       truncateSync(join(folder, "database", "global", "pg_control"), 100)
@@ -112,7 +112,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("opening fails if the path is a file or leads through a file", () =>
+  it.effect("cannot be opened if the path is a file or leads through a file", () =>
     Effect.gen(function* () {
       const path = yield* temporaryFolder
       writeFileSync(path, "")
@@ -125,7 +125,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("opening fails in a folder with other files", () =>
+  it.effect("cannot be created in a folder with other files", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       mkdirSync(folder)
@@ -138,7 +138,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
   )
 
   // For root, every folder can be written.
-  it.effect.skipIf(process.getuid?.() === 0)("opening fails in a folder that is not writable", () =>
+  it.effect.skipIf(process.getuid?.() === 0)("cannot be created in a folder that is not writable", () =>
     Effect.gen(function* () {
       const parent = yield* temporaryFolder
       mkdirSync(parent, { mode: 0o500 })
@@ -146,7 +146,7 @@ layer(Made.layer, { timeout: 120_000, excludeTestServices: true })("a database i
     })
   )
 
-  it.effect("opening requires a path", () =>
+  it.effect("cannot be opened without a path", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* refusalOf(" "), "data must be the path of a folder.")
     })

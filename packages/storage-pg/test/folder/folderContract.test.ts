@@ -42,9 +42,9 @@ layer(storage, { timeout: 120_000 })((it) => {
     }
   })
 
-  describe("violated invariants in a folder", () => {
+  describe("a database in a folder", () => {
     it.effect(
-      "a change that violates an invariant is a defect that names the table and the constraint",
+      "reports a violated invariant as a defect that names the table and the constraint",
       () => namesItsConstraint
     )
   })

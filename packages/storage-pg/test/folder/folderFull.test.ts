@@ -59,7 +59,7 @@ const outcome = <A>(statement: Effect.Effect<A, { readonly _tag: string }>) =>
   Effect.match(statement, { onFailure: ({ _tag }) => _tag, onSuccess: () => "done" })
 
 describe("a database in a folder whose disk is full", () => {
-  it.live("refuses writes, logs the reason once, still reads, and resumes once there is room", () =>
+  it.live("refuses writes but serves reads, and accepts writes again once there is room", () =>
     logged((lines) =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder

@@ -36,7 +36,7 @@ const lockOnce = (folder: string) => Effect.scoped(FolderLock.lock(folder))
 const locksIn = (folder: string) => readdirSync(folder).filter((name) => name.startsWith("lock."))
 
 describe("a folder's lock", () => {
-  it.live("cannot be taken while another process holds it; the error names that process", () =>
+  it.live("cannot be taken while another process holds the lock, and the error names that process", () =>
     Effect.gen(function* () {
       const folder = yield* emptyFolder
       const { child, said } = yield* holder(folder)

@@ -46,7 +46,7 @@ export const counts: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "keeps a count through a reset, and drops it when its window has ended",
+    "keeps a count through a reset until the count's window has ended",
     Effect.fnUntraced(function* (storage) {
       yield* storage.addCounts(0, [
         addition({ added: 3 }),

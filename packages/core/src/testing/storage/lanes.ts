@@ -227,7 +227,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lets a job enter a lane with room immediately, and makes it wait for a full lane",
+    "lets a job enter a lane with room immediately, but not a full lane",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [inLane(30)] }))
       const [first] = yield* claimed(storage, 100)
@@ -294,7 +294,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases a workspace's jobs in lanes with the workspace, and frees the room of leased jobs",
+    "erases a workspace's jobs in lanes, and frees the room that leased jobs take",
     Effect.fnUntraced(function* (storage) {
       const jobs = [10, 20, 30].map((dueAt) => inLane(dueAt, "narrow", 1))
       yield* storage.commit(Sample.change({ jobs: [...jobs, urgent(10)] }))

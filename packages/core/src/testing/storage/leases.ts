@@ -80,7 +80,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lets the holder of an expired lease finish its job until another claim takes it",
+    "lets the holder of an expired lease finish the job until another claim takes the job",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       // A claim for another workspace gives the storage a chance to notice that the lease has expired.

@@ -130,7 +130,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims ordered jobs ahead of a workspace's clock, but none while earlier ordered jobs are leased",
+    "claims ordered jobs ahead of a workspace's clock, but not while earlier ordered jobs are leased",
     Effect.fnUntraced(function* (storage) {
       const jobs = [30, 10, 20, 20, 600].map((dueAt, place) => Sample.timer(dueAt, `${dueAt} ${place}`))
       yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.job(15)] }))

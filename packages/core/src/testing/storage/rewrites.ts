@@ -51,7 +51,7 @@ export const rewrites: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "replaces a body only if it still equals the body that was read, and creates no version, event or workspace",
+    "replaces a body only if the body has not changed since it was read",
     Effect.fnUntraced(function* (storage) {
       for (const version of [1, 2]) yield* write(storage, 1, version)
       const batch = [

@@ -91,7 +91,7 @@ const leases: ReadonlyArray<TwoHostsCase> = [
     })
   ),
   rule(
-    "gives a released job to the other host before its lease would have expired",
+    "gives a released job to the other host before the lease would have expired",
     Effect.fnUntraced(function* (one, other) {
       yield* one.commit(Sample.change({ jobs: [Sample.job(10)] }))
       const job = yield* claimOne(one, 10)
@@ -207,7 +207,7 @@ const changes: ReadonlyArray<TwoHostsCase> = [
     })
   ),
   rule(
-    "removes data for both hosts when one host erases it",
+    "removes data for both hosts when one host erases the data",
     Effect.fnUntraced(function* (one, other) {
       yield* one.commit(Sample.change({ writes: [Sample.request(1)], jobs: [Sample.job(10)] }))
       const job = yield* claimOne(other, 10)

@@ -212,7 +212,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "stores only one of two concurrent changes that each expect a record that the other writes",
+    "stores only one of two concurrent changes that each expect a record that the other change writes",
     Effect.fnUntraced(function* (storage) {
       const crossed = (from: number, to: number) =>
         storage.commit(Sample.change({ expects: [expectation(from, 0)], writes: [Sample.request(to)] })).pipe(
@@ -245,7 +245,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses a change if its expected record was overwritten, even at almost the same time",
+    "refuses a change if its expected record was overwritten, even almost simultaneously",
     Effect.fnUntraced(function* (storage) {
       // A change that expects a version must be refused if the next version was written before it commits.
       for (const version of Sample.range(0, 9)) {
@@ -327,7 +327,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "stores one of many concurrent changes that write the same version",
+    "stores only one of many concurrent changes that write the same version",
     Effect.fnUntraced(function* (storage) {
       const writers = Sample.range(1, 20)
       const write = (writer: number, version: number) =>
