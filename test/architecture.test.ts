@@ -157,10 +157,10 @@ describe("core modules", () => {
 
   /** What connects services to each other, and to callers. */
   const wiring = [
-    ...["index", "program/index", "kinds", "Quotewire", "hosting", "operations"],
-    ...["embedding/administration", "embedding/embed", "embedding/operators", "embedding/serviceLayer"],
+    ...["index", "program/index", "kinds", "Quotewire", "hostApi", "operations"],
+    ...["embedding/administration", "embedding/embed", "embedding/makeOperators", "embedding/serviceLayer"],
     "calls/Pipeline",
-    ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"],
+    ...["feedback/FeedbackOperations", "calls/RequestLogOperations", "webhooks/WebhookOperations"],
     ...["timeline/TimelineOperations", "partners/PartnerLinkOperations"],
     ...["operators/OperatorCalls", "operators/OrganizationOperations", "operators/QuoteRequestOperations"],
     ...["Audit", "Carrier", "Consumer", "Erasing", "Recovery", "Sharing", "Work"].map(
@@ -231,7 +231,7 @@ describe("core modules", () => {
       "wire/Ids access/sealing/Seal access/Workspaces calls/Revision carriers/Carrier",
       "carriers/CarrierClient carriers/Connections storage/Storage storage/Hints webhooks/WebhookSender",
       // What calls to a carrier share: the load of an ask, and the record of an exchange.
-      "carriers/recorder/Recorder quoting/asking/AskRecords"
+      "carriers/recorder/Recorder quoting/asking/PendingAsks"
     ].flatMap((line) => line.split(" "))
     const edges = [
       // Advancing a sandbox's clock runs due jobs and erases expired data.

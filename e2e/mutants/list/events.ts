@@ -149,7 +149,7 @@ export const events = inPackage("core")({
       found_by: stories
     }
   ],
-  "consuming/Held.ts": [
+  "consuming/LeaseState.ts": [
     {
       name: "a consumer goes on after its lease has ended",
       from: ": boolean => isLost || now >= ends_at",

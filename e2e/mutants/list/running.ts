@@ -47,7 +47,7 @@ export const running = inPackage("core")({
       found_by: test("packages/core/test/calls/log.test.ts", "erases an entry after 30 days of real time")
     }
   ],
-  "sandbox/Advance.ts": [
+  "sandbox/AdvanceSteps.ts": [
     {
       name: "the clock passes its target",
       from: "clock_offset_ms: Math.min(target.clock_target_ms, reach)",

@@ -23,7 +23,7 @@ import { type InvalidConfig, readConfig } from "./config/ConfigRules.ts"
 import { Consumers } from "./consuming/Consumers.ts"
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
-import type { Services } from "./hosting.ts"
+import type { Services } from "./hostApi.ts"
 import { kinds } from "./kinds.ts"
 import { Lines, linesOf } from "./lines/Lines.ts"
 import { AuditLog } from "./operators/AuditLog.ts"
@@ -31,7 +31,7 @@ import { OperatorTokens } from "./operators/OperatorTokens.ts"
 import { QuoteRequestSearch } from "./operators/QuoteRequestSearch.ts"
 import { WorkReports } from "./operators/WorkReports.ts"
 import { Asking } from "./quoting/asking/Asking.ts"
-import { AskRecords } from "./quoting/asking/AskRecords.ts"
+import { PendingAsks } from "./quoting/asking/PendingAsks.ts"
 import { Erasures } from "./quoting/erasing/Erasures.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
@@ -39,7 +39,7 @@ import { Quotes } from "./quoting/Quotes.ts"
 import { Handlers } from "./runner/Handlers.ts"
 import { Retention, RetentionPeriods } from "./runner/Retention.ts"
 import { Runner } from "./runner/Runner.ts"
-import { fictionalCarriers } from "./sandbox/fictional.ts"
+import { fictionalCarriers } from "./sandbox/fictionalCarriers.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { LongPolls } from "./storage/Hints.ts"
 import { withStaging } from "./storage/Staging.ts"
@@ -54,7 +54,7 @@ import { checkVersion } from "./wire/EffectCopy.ts"
 import { Ids } from "./wire/Ids.ts"
 import { PublicUrl } from "./wire/PublicUrl.ts"
 
-export * from "./hosting.ts"
+export * from "./hostApi.ts"
 
 /** The ports for the cryptography that the core needs. A host can provide faster implementations. */
 export type Cryptography = TextCrypto | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom
@@ -191,7 +191,7 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
 )
 
 // The quoting services, without the services that call carriers.
-const quoting = Layer.mergeAll(Asking.layer, QuoteRequests.layer, Quotes.layer).pipe(Layer.provide(AskRecords.layer))
+const quoting = Layer.mergeAll(Asking.layer, QuoteRequests.layer, Quotes.layer).pipe(Layer.provide(PendingAsks.layer))
 
 // Jobs that run ahead of a sandbox's clock use separate instances of the services. `Staging` holds back their changes
 // and commits several of them together.

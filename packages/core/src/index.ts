@@ -53,11 +53,11 @@ export {
   InvalidConsumer
 } from "./consuming/ConsumeOptions.ts"
 export type { ConsumerFilter, ConsumerPlace, ConsumerStatus } from "./consuming/consumerStatus.ts"
+export type { Consume, StopConsuming } from "./consuming/consumeWithPromises.ts"
 export type { ParkedEvent, ParkedEventFilter, ParkedEventPlace } from "./consuming/ParkedEvent.ts"
-export type { Consume, StopConsuming } from "./consuming/promises.ts"
 export type { GivenParkedEventPlace } from "./embedding/Embedded.ts"
 export * as Event from "./events/Event.ts"
-export { verifyWebhook } from "./webhooks/verify.ts"
+export { verifyWebhook } from "./webhooks/verifyWebhook.ts"
 
 /* Operating the service, with promises: what the methods of `Embedded` for operators take and return. */
 
@@ -101,7 +101,7 @@ export * as Money from "./wire/Money.ts"
 /* Carriers that are tables of rates. */
 
 export * as CoverageItems from "./rating/CoverageItems.ts"
-export { ratePlanSchema } from "./rating/Plan.ts"
+export { ratePlanSchema } from "./rating/PlanFormat.ts"
 export * as RatePlan from "./rating/RatePlan.ts"
 export * as Rating from "./rating/Rating.ts"
 export { InvalidRatePlan, type RatePlanCarrierOptions, ratePlanCarrier } from "./rating/ratePlanCarrier.ts"

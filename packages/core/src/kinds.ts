@@ -7,7 +7,7 @@ import * as Mailboxes from "./calls/Mailboxes.ts"
 import * as Revision from "./calls/Revision.ts"
 import * as Connection from "./carriers/Connection.ts"
 import * as CarrierHealth from "./carriers/health/CarrierHealth.ts"
-import * as Exchange from "./carriers/recorder/Exchange.ts"
+import * as StoredExchange from "./carriers/recorder/StoredExchange.ts"
 import * as Consumer from "./consuming/Consumer.ts"
 import * as ParkedEvent from "./consuming/ParkedEvent.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
@@ -21,7 +21,7 @@ import * as Erasure from "./quoting/erasing/Erasure.ts"
 import * as Quote from "./quoting/Quote.ts"
 import * as QuoteRequest from "./quoting/QuoteRequest.ts"
 import * as Start from "./quoting/Start.ts"
-import * as Advance from "./sandbox/Advance.ts"
+import * as AdvanceSteps from "./sandbox/AdvanceSteps.ts"
 import * as ForcedExpiry from "./sandbox/ForcedExpiry.ts"
 import * as Reset from "./sandbox/Reset.ts"
 import * as Cell from "./storage/Cell.ts"
@@ -52,7 +52,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   IdempotencyRecord.kind,
   FinishedCall.kind,
   Mailboxes.kind,
-  Advance.kind,
+  AdvanceSteps.kind,
   ForcedExpiry.kind,
   Reset.kind,
   QuoteRequest.kind,
@@ -62,7 +62,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   CarrierReference.kind,
   EarlyCallback.kind,
   CircuitNote.kind,
-  Exchange.kind,
+  StoredExchange.kind,
   Start.requestKeyKind,
   Start.applicationKind,
   Start.consentKind,

@@ -2,9 +2,9 @@ import { Effect, Schema } from "effect"
 import type { CallerKind } from "./access/Caller.ts"
 import { Seal } from "./access/sealing/Seal.ts"
 import * as Operation from "./calls/Operation.ts"
-import * as Requests from "./calls/RequestOperations.ts"
+import * as RequestLogOperations from "./calls/RequestLogOperations.ts"
 import { CarrierAdapters } from "./carriers/Carrier.ts"
-import * as OwnScenarios from "./carriers/OwnScenarios.ts"
+import * as OwnCarrierScenarios from "./carriers/OwnCarrierScenarios.ts"
 import { namesOf } from "./carriers/Scenario.ts"
 import { EventPage, FeedInput } from "./events/EventPage.ts"
 import { Events } from "./events/Events.ts"
@@ -31,7 +31,7 @@ import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/Sandbox
 import { getQuoteRequestTimeline } from "./timeline/TimelineOperations.ts"
 import { ReplayCode } from "./webhooks/deliveries/EventReplay.ts"
 import * as Webhooks from "./webhooks/WebhookOperations.ts"
-import { aboutQuery } from "./wire/About.ts"
+import { aboutQuery } from "./wire/AboutIds.ts"
 import { Nothing, wholeNumber } from "./wire/Input.ts"
 import * as Json from "./wire/Json.ts"
 
@@ -254,7 +254,7 @@ export const listSandboxScenarios = Operation.make({
   errors: [],
   run: Effect.fnUntraced(function* () {
     const lines = yield* Lines
-    return Json.encode(OwnScenarios.catalogueOf(yield* CarrierAdapters, lines.keys()))
+    return Json.encode(OwnCarrierScenarios.catalogueOf(yield* CarrierAdapters, lines.keys()))
   })
 })
 
@@ -376,8 +376,8 @@ export const operations = [
   Webhooks.startEventRecovery,
   Webhooks.listEventRecoveries,
   Webhooks.changeEventRecovery,
-  Requests.listApiRequests,
-  Requests.getApiRequest,
+  RequestLogOperations.listApiRequests,
+  RequestLogOperations.getApiRequest,
   Feedback.sendFeedback,
   Feedback.getFeedback,
   getSandbox,

@@ -13,7 +13,7 @@ import * as ApiError from "../wire/ApiError.ts"
 import { Ids, KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
 import * as ApiKey from "./ApiKey.ts"
 import type { Caller, Environment, Grant, KeyKind } from "./Caller.ts"
-import { KnownKeys, momentOf } from "./KnownKeys.ts"
+import { KnownKeys, readClock } from "./KnownKeys.ts"
 import * as PartnerLink from "./PartnerLink.ts"
 import { Seal } from "./sealing/Seal.ts"
 import * as Workspaces from "./Workspaces.ts"
@@ -222,7 +222,7 @@ const authenticating = (
 ) => {
   const find = Effect.fnUntraced(function* (key: string) {
     const { generation } = knownKeys
-    const at = momentOf(clock)
+    const at = readClock(clock)
     const apiKey = yield* readOne(storage, ApiKey.keyKind, directoryWorkspace, yield* seal.hash(key))
     if (apiKey === null || apiKey.revoked_at !== null) {
       knownKeys.drop(key)
@@ -238,7 +238,7 @@ const authenticating = (
   return ({ identified, key, keyless, read_handle }: Credentials) => {
     if (identified !== undefined) return Effect.succeed(withHandle(identified, read_handle))
     if (key === null) return keyless ? keylessCaller(read_handle) : refused
-    const cached = knownKeys.callerOf(key, momentOf(clock))
+    const cached = knownKeys.callerOf(key, readClock(clock))
     if (cached !== null) return Effect.succeed(withHandle(cached, read_handle))
     if (knownKeys.has(key) || ApiKey.isWellFormed(key)) {
       return Effect.map(find(key), (caller) => withHandle(caller, read_handle))

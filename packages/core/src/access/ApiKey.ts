@@ -6,7 +6,7 @@ import { directoryWorkspace, readAll, readOne, type Storage } from "../storage/S
 import { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { textUpTo } from "../wire/Input.ts"
 import { Environment, KeyKind } from "./Caller.ts"
-import * as SecretText from "./SecretText.ts"
+import * as ChecksummedSecret from "./ChecksummedSecret.ts"
 
 /*
  * The directory contains organizations and their API keys. A host looks these up before it knows the caller's
@@ -37,14 +37,14 @@ export const keyKind = Kind.make({
 export const labelOf = (id: KeyId): string => `key:${id}`
 
 /** How many random bytes `write` needs. */
-export const randomBytes: number = SecretText.randomBytes
+export const randomBytes: number = ChecksummedSecret.randomBytes
 
 /** Writes a key: `<environment>_<kind>_<secret><checksum>`. */
 export const write = (environment: Environment, kind: KeyKind, random: Uint8Array): string =>
-  SecretText.write(`${environment}_${kind}`, random)
+  ChecksummedSecret.write(`${environment}_${kind}`, random)
 
 /** Whether text has the format and the checksum of a key. The key may still not exist. */
-export const isWellFormed: (text: string) => boolean = SecretText.wellFormed(
+export const isWellFormed: (text: string) => boolean = ChecksummedSecret.wellFormed(
   ...Environment.literals.flatMap((environment) => KeyKind.literals.map((kind) => `${environment}_${kind}`))
 )
 

@@ -14,13 +14,13 @@ const maxKnownKeys = 10_000
  * A moment on two clocks, in milliseconds. Both are needed: real time can be set back, and monotonic time may stand
  * still while a machine is suspended.
  */
-export interface Moment {
+export interface ClockReading {
   readonly real: number
   readonly monotonic: number
 }
 
 /** Reads the current moment from both clocks. */
-export const momentOf = (clock: Clock.Clock): Moment => ({
+export const readClock = (clock: Clock.Clock): ClockReading => ({
   real: clock.currentTimeMillisUnsafe(),
   monotonic: Monotonic.millisOf(clock)
 })
@@ -28,7 +28,7 @@ export const momentOf = (clock: Clock.Clock): Moment => ({
 /** The caller to whom a key belongs, and when the lookup began. */
 interface KnownKey {
   readonly caller: Caller
-  readonly at: Moment
+  readonly at: ClockReading
 }
 
 /**
@@ -42,7 +42,7 @@ export class KnownKeys {
   private revocations = 0
 
   /** The caller of a key that was looked up within the last second; null for any other key. */
-  callerOf(key: string, now: Moment): Caller | null {
+  callerOf(key: string, now: ClockReading): Caller | null {
     const entry = this.keys.get(key)
     if (entry === undefined) return null
     const { caller, at } = entry
@@ -73,7 +73,7 @@ export class KnownKeys {
    * Adds a key that was looked up at this time. Drops keys that were looked up more than an hour ago, and the oldest
    * keys beyond the maximum.
    */
-  add(key: string, caller: Caller, moment: Moment, generation: number): void {
+  add(key: string, caller: Caller, moment: ClockReading, generation: number): void {
     if (generation !== this.revocations) return
     this.keys.delete(key)
     for (const [oldest, entry] of this.keys) {

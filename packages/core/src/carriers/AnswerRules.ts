@@ -1,11 +1,11 @@
 import { Cause, Effect, Predicate, Record, Result, Schema } from "effect"
+import { isLarge, isRecord } from "../wire/BoundedDecoder.ts"
 import { type BrokenRule, fromFieldError, rule, ruleText } from "../wire/BrokenRule.ts"
-import { isLarge, isRecord } from "../wire/DecodeFaults.ts"
 import type { FieldError } from "../wire/FieldError.ts"
 import * as Input from "../wire/Input.ts"
 import { dayMs, fromDate } from "../wire/Timestamp.ts"
 import { type CarrierAdapter, CarrierRefresh, CarrierReply, ConnectionTest, Declined } from "./Carrier.ts"
-import * as Draft from "./recorder/Draft.ts"
+import * as ExchangeDraft from "./recorder/ExchangeDraft.ts"
 
 /* Reads adapters' answers, finds the rules that they break, and logs these rules. */
 
@@ -33,7 +33,7 @@ export const noPoll: BrokenRule = {
  */
 export const log = (rules: ReadonlyArray<BrokenRule>, cause: Cause.Cause<unknown> = Cause.empty): Effect.Effect<void> =>
   Effect.logWarning("Dropped a carrier's answer that breaks the rules", cause).pipe(
-    Effect.andThen(Draft.note((draft) => draft.broke(rules))),
+    Effect.andThen(ExchangeDraft.note((draft) => draft.broke(rules))),
     Effect.annotateLogs(annotation(rules))
   )
 

@@ -1,11 +1,10 @@
 import { Cause, Clock, Context, DateTime, Deferred, Effect, identity, Layer, Option, Random, Result } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
-import { Slot } from "../concurrency/Slot.ts"
+import { JobSlot } from "../concurrency/JobSlot.ts"
 import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
 import type { BrokenRule } from "../wire/BrokenRule.ts"
 import { InvalidMoney } from "../wire/Money.ts"
 import * as AnswerRules from "./AnswerRules.ts"
-import * as CallTime from "./CallTime.ts"
 import {
   type CarrierLine,
   type CarrierRefresh,
@@ -15,7 +14,7 @@ import {
   maxAttemptMs,
   type Unavailable
 } from "./Carrier.ts"
-import * as Failure from "./Failure.ts"
+import * as CarrierFailure from "./CarrierFailure.ts"
 import type { OpenCircuit } from "./health/CarrierHealth.ts"
 import type { CallToCarrier, HealthPlace, LimitedResult, NoRoom, Outcome } from "./health/CarrierLimits.ts"
 import * as CarrierLimits from "./health/CarrierLimits.ts"
@@ -23,7 +22,8 @@ import { logMistake } from "./http/CarrierHttp.ts"
 import { CarrierHttpMistake } from "./http/CarrierHttpError.ts"
 import { brokenHandoff } from "./Offer.ts"
 import * as Reply from "./Reply.ts"
-import * as Draft from "./recorder/Draft.ts"
+import * as ExchangeDraft from "./recorder/ExchangeDraft.ts"
+import * as TimeBudget from "./TimeBudget.ts"
 
 /**
  * The result of an attempt to ask. `replied`: the carrier's reply. `in_doubt`: an earlier run of the job had already
@@ -107,11 +107,11 @@ const callSafely = (
   { ask, candidate: { adapter, line } }: CallToCarrier
 ): Effect.Effect<CarrierReply> =>
   adapter.simulation === undefined
-    ? Draft.watched(
+    ? ExchangeDraft.watched(
         ask,
         (reply) => reply,
         releasingSlot(validReply(call)).pipe(
-          CallTime.limited({ millis: attemptMs(line), total_ms: Math.max(0, ask.deadline - ask.now) }, () =>
+          TimeBudget.withinLimit({ millis: attemptMs(line), total_ms: Math.max(0, ask.deadline - ask.now) }, () =>
             Effect.as(tooLate, late)
           ),
           unlessClosed(line, closed)
@@ -123,11 +123,11 @@ const refresh = (
   { ask, candidate: { adapter, line } }: CallToCarrier,
   offerRef: string
 ): Effect.Effect<CarrierRefresh> =>
-  Draft.watched(
+  ExchangeDraft.watched(
     ask,
     (refreshed) => refreshed,
     releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offerRef) ?? Effect.succeed(noRefresh))).pipe(
-      CallTime.limited({ millis: attemptMs(line) }, () => Effect.as(tooLate, late)),
+      TimeBudget.withinLimit({ millis: attemptMs(line) }, () => Effect.as(tooLate, late)),
       Effect.flatMap((refreshed) => validOr(AnswerRules.readRefresh(refreshed), unreadable)),
       orIfThrown(identity),
       unlessClosed(line, closed)
@@ -244,7 +244,7 @@ const hedging = (limits: Limits) =>
     // The first call keeps running after `afterMs`, until the scope closes.
     return yield* Effect.forkScoped(Deferred.into(call, first)).pipe(
       Effect.andThen(Deferred.await(first)),
-      CallTime.limited({ millis: afterMs }, () => Effect.catch(race, () => Deferred.await(first)))
+      TimeBudget.withinLimit({ millis: afterMs }, () => Effect.catch(race, () => Deferred.await(first)))
     )
   }, Effect.scoped)
 
@@ -303,7 +303,7 @@ const handoff = (
   { ask, candidate: { adapter, line } }: CallToCarrier,
   offerRef: string
 ): Effect.Effect<Handoff | null> =>
-  Draft.watched(
+  ExchangeDraft.watched(
     ask,
     (link) => ({ kind: link === null ? "unavailable" : "link" }),
     Effect.suspend(() => adapter.handoff?.(ask, offerRef) ?? Effect.succeed(null)).pipe(
@@ -311,7 +311,9 @@ const handoff = (
         const broken = brokenHandoff(url, adapter.handoff_hosts)
         return validOr(broken.length === 0 ? Result.succeed({ url }) : Result.fail(broken), null)
       }),
-      CallTime.limited({ millis: attemptMs(line) }, () => noLink("A carrier did not return a handoff link in time")),
+      TimeBudget.withinLimit({ millis: attemptMs(line) }, () =>
+        noLink("A carrier did not return a handoff link in time")
+      ),
       orIfThrown(() => null),
       unlessClosed(line, null)
     )
@@ -324,7 +326,8 @@ const useful = <E>(call: Effect.Effect<CarrierReply, E>) =>
   Effect.filterOrFail(call, (reply) => reply.kind !== "unavailable")
 
 /** Gives the job's slot to other jobs while the call waits for a carrier. */
-const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.yieldDuring(call))
+const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(JobSlot, (slot) => slot.yieldDuring(call))
 
 /** Runs a call to an adapter. If the adapter throws, logs that and returns the result of `fallback`. */
 export const orIfThrown =
@@ -334,14 +337,14 @@ export const orIfThrown =
       const thrown = Cause.squash(cause)
       return Effect.as(
         thrown instanceof InvalidMoney ? logMoney(thrown) : logThrown(thrown),
-        fallback(Failure.ofThrown(thrown))
+        fallback(CarrierFailure.ofThrown(thrown))
       )
     })
 
 const logThrown = (thrown: unknown): Effect.Effect<void> =>
   (thrown instanceof CarrierHttpMistake && thrown.in_answer === true ? logMistake(thrown) : Effect.void).pipe(
     Effect.andThen(Fault.log("A carrier's adapter failed", Cause.die(thrown))),
-    Effect.andThen(Draft.note((draft) => draft.threw(Fault.classOf(thrown))))
+    Effect.andThen(ExchangeDraft.note((draft) => draft.threw(Fault.classOf(thrown))))
   )
 
 /**

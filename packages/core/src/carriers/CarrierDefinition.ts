@@ -48,7 +48,7 @@ interface AskOf<Name extends LineName, Fields extends ConnectionFields>
 }
 
 /** What a function needs to send requests to the carrier. */
-interface WayOut<Http> {
+interface RequestContext<Http> {
   /** The carrier's HTTP client; undefined unless the definition has the `http` option. */
   readonly http: Http extends CarrierHttpOptions ? CarrierHttp : undefined
   /** Aborted when this call times out. */
@@ -57,10 +57,10 @@ interface WayOut<Http> {
 
 interface CallOf<Name extends LineName, Fields extends ConnectionFields, Http>
   extends AskOf<Name, Fields>,
-    WayOut<Http> {}
+    RequestContext<Http> {}
 
 /** What `testConnection` receives: the values that an organization wants to set for this carrier. */
-export interface ConnectionCall<Fields extends ConnectionFields, Http> extends WayOut<Http> {
+export interface ConnectionCall<Fields extends ConnectionFields, Http> extends RequestContext<Http> {
   readonly environment: Environment
   readonly connection: ConnectionOf<Fields>
 }

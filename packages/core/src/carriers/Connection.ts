@@ -6,7 +6,7 @@ import type { FieldError } from "../wire/FieldError.ts"
 import { OrganizationId } from "../wire/Ids.ts"
 import { decoder, textUpTo } from "../wire/Input.ts"
 import type { CarrierAdapter, ConnectionFields, ConnectionValues } from "./Carrier.ts"
-import * as SecretForms from "./secrets/SecretForms.ts"
+import * as SecretFinder from "./secrets/SecretFinder.ts"
 
 /** Identifies a connection by its organization, carrier and environment. */
 export interface ConnectionPlace {
@@ -142,7 +142,7 @@ export const valuesFor = (fields: ConnectionFields, values: ConnectionValues): C
  */
 export const repeatsSecret = (fields: ConnectionFields, values: ConnectionValues, text: string): boolean =>
   Object.entries(values).some(([name, value]) => fields[name] !== "string" && text.includes(value)) ||
-  SecretForms.ofCarrier({ connection: fields }, values).isIn(text)
+  SecretFinder.ofCarrier({ connection: fields }, values).isIn(text)
 
 /** A connection as listed, without its secrets. Times are milliseconds of real time. */
 export interface ConnectionSummary extends ConnectionPlace {

@@ -16,7 +16,6 @@ import * as ApiError from "../wire/ApiError.ts"
 import type { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 import * as AnswerRules from "./AnswerRules.ts"
-import * as CallTime from "./CallTime.ts"
 import { type CarrierAdapter, CarrierAdapters, type ConnectionTest, type ConnectionValues } from "./Carrier.ts"
 import { orIfThrown } from "./CarrierClient.ts"
 import {
@@ -35,6 +34,7 @@ import {
   valuesFor
 } from "./Connection.ts"
 import { clean } from "./Offer.ts"
+import * as TimeBudget from "./TimeBudget.ts"
 
 /** How long another host may still use values that were replaced or removed on this host. */
 const cachedForMs = secondMs
@@ -284,7 +284,7 @@ const tryOut = (
   }
   if (adapter.testConnection === undefined) return Effect.succeed(notTested)
   return Effect.suspend(() => adapter.testConnection?.(connectionValues, environment) ?? Effect.succeed(faulty)).pipe(
-    CallTime.limited({ millis: testTimeoutMs }, () => Effect.succeed(late)),
+    TimeBudget.withinLimit({ millis: testTimeoutMs }, () => Effect.succeed(late)),
     Effect.flatMap(checked),
     orIfThrown(() => faulty),
     Effect.annotateLogs({ carrier_id, organization_id, environment }),

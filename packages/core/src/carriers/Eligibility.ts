@@ -3,14 +3,14 @@ import { type Assumed, missingOf } from "../lines/Application.ts"
 import * as State from "../lines/State.ts"
 import type { CarrierAdapter, CarrierLine, NotAskedReason } from "./Carrier.ts"
 import type { ScenarioName } from "./Scenario.ts"
-import type { ScriptPart } from "./script.ts"
+import type { ScenarioRole } from "./script.ts"
 
 /** A carrier, and its terms for the line in question. */
 export interface Candidate {
   readonly adapter: CarrierAdapter
   readonly line: CarrierLine
   /** The role that a host's own carrier plays in the scenario; absent if it plays no role. */
-  readonly part?: ScriptPart
+  readonly role?: ScenarioRole
 }
 
 /** The carriers of an environment that offer a line, fastest first. */

@@ -8,7 +8,7 @@ import type { Money } from "../wire/Money.ts"
 import { plain } from "../wire/PlainText.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import { type CarrierOffer, type CoveredSubject, maxRef, type NextAction } from "./Carrier.ts"
-import type { SecretForms } from "./secrets/SecretForms.ts"
+import type { SecretFinder } from "./secrets/SecretFinder.ts"
 
 /** What an offer is checked against, besides the rules for every offer. */
 export interface OfferContext {
@@ -18,7 +18,7 @@ export interface OfferContext {
   readonly subject_ids: ReadonlySet<string>
   readonly handoff_hosts: ReadonlyArray<string>
   /** The secrets that were sent to the carrier. No text in the offer may repeat one. */
-  readonly secrets: SecretForms
+  readonly secrets: SecretFinder
   /** The current time, in milliseconds of workspace time. */
   readonly now: number
   /**
@@ -232,7 +232,7 @@ const withoutMarkup = (text: string): string => {
  * and hidden characters can split them.
  */
 export const cleanOf =
-  (secrets: SecretForms) =>
+  (secrets: SecretFinder) =>
   (text: string): string =>
     secrets.without(clean(text))
 
@@ -240,7 +240,7 @@ export const cleanOf =
  * An offer whose text is clean and repeats no secret. Links stay as they are: they have already been checked, are for
  * machines, and may need a secret.
  */
-const cleaned = (offer: CarrierOffer, secrets: SecretForms): CarrierOffer => {
+const cleaned = (offer: CarrierOffer, secrets: SecretFinder): CarrierOffer => {
   const text = cleanOf(secrets)
   const textOrNull = (value: string | null): string | null => (value === null ? null : text(value))
   const scalar = <A>(value: A): A | string => (typeof value === "string" ? text(value) : value)

@@ -14,7 +14,7 @@ import {
 } from "./Carrier.ts"
 import { logUnavailable } from "./CarrierClient.ts"
 import type { Answer, AnswersIn, CarrierCall, CarrierDefinition, LineTerms } from "./CarrierDefinition.ts"
-import { caller, connectionTester, reviewOf, settled, unavailableIfFailed } from "./definedCalls.ts"
+import { makeCallFunction, makeConnectionTester, reviewOf, settled, unavailableIfFailed } from "./definitionCalls.ts"
 import { type CarrierHttpOptions, faultsOf } from "./http/CarrierHttpOptions.ts"
 import * as Reply from "./Reply.ts"
 
@@ -58,8 +58,8 @@ export const defineCarrier = <
 ): CarrierAdapter => {
   if (!Predicate.isReadonlyObject(definition)) throw invalid("", [noDefinition])
   const { appetite, callback, handoff, poll, refresh, testConnection } = definition
-  const call = caller(definition, usual)
-  const tester = connectionTester(definition, usual)
+  const call = makeCallFunction(definition, lineDefaults)
+  const tester = makeConnectionTester(definition, lineDefaults)
   const reply = (ask: CarrierAsk, answerTo: (carrierCall: CarrierCall<Name, Fields, Http>) => Answer<CarrierReply>) =>
     Effect.map(unavailableIfFailed(Effect.tap(call(ask, answerTo), logUnavailable)), (answer) =>
       withAssumptions(answer, ask)
@@ -145,7 +145,7 @@ const httpMistakes = ({ http, connection }: Wrapped): ReadonlyArray<BrokenRule> 
   return faultsOf(http, fields).map(({ path, message }) => ({ path: `http.${path}`, message }))
 }
 
-const usual: Omit<CarrierLine, "states"> = {
+const lineDefaults: Omit<CarrierLine, "states"> = {
   needs: [],
   uses_credit: false,
   mode: "sync",
@@ -160,7 +160,7 @@ const usual: Omit<CarrierLine, "states"> = {
 // JavaScript programs can pass anything here. Mistakes are reported later, with their paths.
 const linesOf = (lines: { readonly [name: string]: LineTerms }): CarrierAdapter["lines"] =>
   Predicate.isObject(lines)
-    ? Object.fromEntries(Object.entries(lines).map(([name, terms]) => [name, { ...usual, ...terms }]))
+    ? Object.fromEntries(Object.entries(lines).map(([name, terms]) => [name, { ...lineDefaults, ...terms }]))
     : lines
 
 // An answer that breaks rules is returned unchanged, so that the service can find and report its mistakes.

@@ -2,7 +2,7 @@ import { cents } from "../wire/Money.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import type { CarrierOffer } from "./Carrier.ts"
 import type { ScenarioName } from "./Scenario.ts"
-import { expiresSoonMs, type ScriptPart } from "./script.ts"
+import { expiresSoonMs, type ScenarioRole } from "./script.ts"
 
 const expiry = (scenario: ScenarioName | null, answeredAt: number): Partial<CarrierOffer> => {
   if (scenario === "expiry_unknown") return { expires_at: null }
@@ -30,10 +30,10 @@ const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
 export const scenarioOffer = (
   carrierOffer: CarrierOffer,
   scenario: ScenarioName | null,
-  part: ScriptPart,
+  role: ScenarioRole,
   answeredAt: number
 ): CarrierOffer => {
   const offer = { ...carrierOffer, ...expiry(scenario, answeredAt) }
-  if (scenario === "price_unknown" && part.position === 0) return { ...offer, ...noPrice }
+  if (scenario === "price_unknown" && role.position === 0) return { ...offer, ...noPrice }
   return scenario === "unknown_values" ? withUnknownValues(offer) : offer
 }

@@ -13,7 +13,7 @@ export const startMs = secondMs
 export type Act = "rules" | "quote" | "decline" | "question" | "error" | "silent"
 
 /** A carrier's position among the carriers of a line, which decides its role in a scenario. */
-export interface ScriptPart {
+export interface ScenarioRole {
   /** The name of the line. */
   readonly line: string
   /** The carrier's rank by latency; 0 is the fastest. */
@@ -35,7 +35,7 @@ const slowSpanMs = 33 * secondMs
 const lateMs = 90 * secondMs
 
 /** Spreads the carriers' answers evenly from 25 to 58 seconds, in whole seconds. */
-const slowly = ({ position, count }: ScriptPart): number => {
+const spreadAnswerMs = ({ position, count }: ScenarioRole): number => {
   const share = Math.floor((slowSpanMs * position) / Math.max(1, count - 1))
   return slowFirstMs + share - (share % secondMs)
 }
@@ -46,10 +46,10 @@ const fewCarriers = 3
 const silent: Script = { act: "silent", at_ms: null }
 
 /** How a carrier behaves in a scenario. Without a scenario, its own rules decide. */
-export const scriptOf = (scenario: ScenarioName | null, part: ScriptPart): Script => {
-  const isFirst = part.position === 0
-  const isLast = part.position === part.count - 1
-  const afterLatency = (act: Act): Script => ({ act, at_ms: part.latency_ms })
+export const scriptOf = (scenario: ScenarioName | null, role: ScenarioRole): Script => {
+  const isFirst = role.position === 0
+  const isLast = role.position === role.count - 1
+  const afterLatency = (act: Act): Script => ({ act, at_ms: role.latency_ms })
   switch (scenario) {
     case null:
       return afterLatency("rules")
@@ -59,7 +59,7 @@ export const scriptOf = (scenario: ScenarioName | null, part: ScriptPart): Scrip
       return afterLatency("decline")
     case "some_carriers_silent":
       if (isLast) return silent
-      return afterLatency(part.count > fewCarriers && part.position === 2 ? "decline" : "quote")
+      return afterLatency(role.count > fewCarriers && role.position === 2 ? "decline" : "quote")
     case "incomplete_no_quotes":
       return isFirst ? afterLatency("decline") : silent
     case "all_carriers_silent":
@@ -67,10 +67,10 @@ export const scriptOf = (scenario: ScenarioName | null, part: ScriptPart): Scrip
     case "all_carriers_error":
       return afterLatency("error")
     case "slow_quotes":
-      return { act: "quote", at_ms: slowly(part) }
+      return { act: "quote", at_ms: spreadAnswerMs(role) }
     case "action_required":
       // If only one carrier offers the line, that carrier asks the question.
-      return afterLatency(part.position === Math.min(1, part.count - 1) ? "question" : "quote")
+      return afterLatency(role.position === Math.min(1, role.count - 1) ? "question" : "quote")
     case "late_answer":
       return isLast ? { act: "quote", at_ms: lateMs } : afterLatency("quote")
     // The following scenarios take effect before carriers are asked, or change only the content of an offer.
@@ -96,10 +96,10 @@ export const scriptOf = (scenario: ScenarioName | null, part: ScriptPart): Scrip
 /** When an offer changes after it was made, in milliseconds after the scenario begins; null if it never changes. */
 export const changeOf = (
   scenario: ScenarioName | null,
-  part: ScriptPart
+  role: ScenarioRole
 ): { readonly kind: "price_updated" | "withdrawn"; readonly at_ms: number } | null => {
   const changesQuote = scenario === "price_update" || scenario === "quote_withdrawn"
-  if (!changesQuote || part.position !== 0) return null
+  if (!changesQuote || role.position !== 0) return null
   return { kind: scenario === "price_update" ? "price_updated" : "withdrawn", at_ms: 10 * minuteMs }
 }
 

@@ -1,7 +1,7 @@
 import type { AnswerOf, Client, EventFeed, OperationMethods } from "./Client.ts"
 import { type CheckRules, inRange } from "./InvalidArgument.ts"
-import type { Sleep } from "./waiting.ts"
-import { retryPause } from "./waiting.ts"
+import type { Sleep } from "./retryPause.ts"
+import { retryPause } from "./retryPause.ts"
 
 type Event = AnswerOf<"list_events">["events"][number]
 

@@ -3,8 +3,8 @@ import type { StandardLine } from "../lines/standard.ts"
 import type { AnyOperation, CallOptions, Client, OperationMethods } from "./Client.ts"
 import { makeEvents } from "./events.ts"
 import { type CheckRules, check } from "./InvalidArgument.ts"
+import type { Sleep } from "./retryPause.ts"
 import { makeWaitForQuotes } from "./waitForQuotes.ts"
-import type { Sleep } from "./waiting.ts"
 
 /** How a client reaches the service, and how it waits. */
 export interface Transport {

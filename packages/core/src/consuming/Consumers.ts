@@ -13,14 +13,14 @@ import {
   type InvalidConsumer,
   settingsOf
 } from "./ConsumeOptions.ts"
-import * as ConsumerSignals from "./ConsumerSignals.ts"
+import * as ConsumerMetrics from "./ConsumerMetrics.ts"
 import * as ConsumerStatus from "./consumerStatus.ts"
 import * as Dispatcher from "./Dispatcher.ts"
+import * as HandlerLock from "./HandlerLock.ts"
 import type { StartHandler } from "./HandlerRuns.ts"
 import type * as ParkedEvent from "./ParkedEvent.ts"
 import * as ParkedEvents from "./parkedEvents.ts"
 import { storeStartPositions } from "./startPositions.ts"
-import * as Turns from "./Turns.ts"
 
 /** A consumer that runs in this process. */
 export interface Consumption {
@@ -135,7 +135,7 @@ const makeStart = Effect.gen(function* () {
   const workspaces = yield* Workspaces
   const ids = yield* Ids
   const clock = yield* Clock.Clock
-  const turns = Turns.make()
+  const handlerLock = HandlerLock.make()
 
   return Effect.fnUntraced(function* (
     settings: ConsumeSettings,
@@ -162,8 +162,8 @@ const makeStart = Effect.gen(function* () {
         holder: ids.request(),
         slots: Semaphore.makeUnsafe(settings.concurrency),
         isStopping: () => isStopping,
-        turns,
-        lag: ConsumerSignals.makeLag(settings.name)
+        handlerLock,
+        lag: ConsumerMetrics.makeLag(settings.name)
       }
       const dispatcher = Dispatcher.make(context, startHandler, fork)
       wakeAll = dispatcher.wakeAll

@@ -3,9 +3,9 @@ import type { Workspace, Workspaces } from "../access/Workspaces.ts"
 import type { Signal } from "../storage/Hints.ts"
 import type { Storage } from "../storage/Storage.ts"
 import type { ConsumeSettings } from "./ConsumeOptions.ts"
-import type { Lag } from "./ConsumerSignals.ts"
+import type { Lag } from "./ConsumerMetrics.ts"
+import type { HandlerLock } from "./HandlerLock.ts"
 import type { HandlerRuns } from "./HandlerRuns.ts"
-import type { Turns } from "./Turns.ts"
 
 /** What a running consumer uses in all workspaces. */
 export interface ConsumerContext {
@@ -20,8 +20,8 @@ export interface ConsumerContext {
   /** Limits how many workspaces are handled concurrently. */
   readonly slots: Semaphore.Semaphore
   readonly isStopping: () => boolean
-  /** The turns that all consumers in this process share. */
-  readonly turns: Turns
+  /** The lock that the handlers of all consumers in this process share. */
+  readonly handlerLock: HandlerLock
   /** The metric of how far this consumer is behind. */
   readonly lag: Lag
 }

@@ -5,7 +5,7 @@ import type { FeedPage } from "../storage/Page.ts"
 import { commit, type StorageUnavailable } from "../storage/Storage.ts"
 import * as Consumer from "./Consumer.ts"
 import { loadConsumer } from "./ConsumerStore.ts"
-import * as HeldConsumer from "./HeldConsumer.ts"
+import * as LeasedConsumer from "./LeasedConsumer.ts"
 import { judgeRetry } from "./parking.ts"
 import type { WorkspaceContext } from "./WorkspaceContext.ts"
 
@@ -13,8 +13,8 @@ import type { WorkspaceContext } from "./WorkspaceContext.ts"
 export type NextTurn = { readonly wait_ms: number } | null
 
 /** A consumer that this process has claimed. */
-export interface Claim {
-  readonly held: HeldConsumer.HeldConsumer
+export interface ClaimedConsumer {
+  readonly consumer: LeasedConsumer.LeasedConsumer
 }
 
 const create = (
@@ -28,8 +28,8 @@ const create = (
 }
 
 /** Claims a workspace's consumer for this process, if the consumer has work and no other process holds it. */
-export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | Claim, StorageUnavailable> => {
-  const { clock, holder, settings, storage, turns, workspaces } = context
+export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | ClaimedConsumer, StorageUnavailable> => {
+  const { clock, holder, settings, storage, handlerLock, workspaces } = context
   const { id: workspace_id } = context.workspace
   return Effect.gen(function* () {
     const stored = yield* loadConsumer(storage, workspace_id, settings.name)
@@ -50,8 +50,8 @@ export const claim = (context: WorkspaceContext): Effect.Effect<NextTurn | Claim
     const claimed = Consumer.claimed(unclaimed, holder, now + settings.lease_ms)
     const writes = [Consumer.toStored(claimed, now), ...(retry === null ? [] : [retry.record])]
     yield* commit(storage, Change.make(workspace_id, { writes }))
-    if (retry?.isGuilty === true) turns.noteKiller(now)
-    return { held: HeldConsumer.make({ clock, storage }, workspace_id, claimed, settings.lease_ms) }
+    if (retry?.isGuilty === true) handlerLock.noteKiller(now)
+    return { consumer: LeasedConsumer.make({ clock, storage }, workspace_id, claimed, settings.lease_ms) }
   }).pipe(
     // Another process wrote a record of this change first.
     Effect.catchTag("VersionConflict", () => Effect.succeed({ wait_ms: 0 }))

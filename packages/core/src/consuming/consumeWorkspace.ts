@@ -7,7 +7,7 @@ import * as Json from "../wire/Json.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 import * as Consumer from "./Consumer.ts"
 import { claim, type NextTurn } from "./claiming.ts"
-import type { ConsumerLost, HeldConsumer } from "./HeldConsumer.ts"
+import type { ConsumerLost, LeasedConsumer } from "./LeasedConsumer.ts"
 import * as ParkedEvent from "./ParkedEvent.ts"
 import { park, retryParked } from "./parking.ts"
 import { annotationsOf, type WorkspaceContext } from "./WorkspaceContext.ts"
@@ -33,17 +33,17 @@ const tellExpired = Effect.fnUntraced(function* (context: WorkspaceContext, even
  * Reads the next events. The workspace is read first, so that the events reflect every reset that the workspace has
  * counted.
  */
-const read = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsumer: HeldConsumer) {
+const read = Effect.fnUntraced(function* (context: WorkspaceContext, leasedConsumer: LeasedConsumer) {
   const { clock, lag, storage, workspaces, workspace } = context
   const { now, workspace: workspaceRead } = yield* workspaces.moment(workspace.id)
   const { erased_count } = workspaceRead
-  const { position, erased_count: known_count } = heldConsumer.current()
+  const { position, erased_count: known_count } = leasedConsumer.current()
   const page = yield* storage.feed({ workspace_id: workspace.id, after: position, limit: Consumer.pageEvents })
   if (page.erased_through > position) {
     const { reset_count } = (yield* workspaces.moment(workspace.id)).workspace
     if (reset_count === known_count) yield* tellExpired(context, page.erased_through - position)
   }
-  heldConsumer.set(Consumer.afterErased(heldConsumer.current(), page.erased_through, erased_count))
+  leasedConsumer.set(Consumer.afterErased(leasedConsumer.current(), page.erased_through, erased_count))
   const [oldest] = page.events
   const lagMs = oldest === undefined ? 0 : Math.max(1, now - oldest.occurred_at)
   yield* lag.note(workspace.id, lagMs, clock.currentTimeMillisUnsafe())
@@ -53,15 +53,15 @@ const read = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsume
 /** Makes the next attempt at an event. Returns null if it succeeds, and otherwise the kind of failure. */
 const attempt = Effect.fnUntraced(function* (
   { clock, runs, settings }: WorkspaceContext,
-  heldConsumer: HeldConsumer,
+  leasedConsumer: LeasedConsumer,
   event: Event,
   number: number
 ) {
-  const error = yield* runs.make(event, heldConsumer.current().failures + 1)
-  heldConsumer.set(
+  const error = yield* runs.make(event, leasedConsumer.current().failures + 1)
+  leasedConsumer.set(
     error === null
-      ? Consumer.passed(heldConsumer.current(), number)
-      : Consumer.failed(heldConsumer.current(), clock.currentTimeMillisUnsafe(), settings)
+      ? Consumer.passed(leasedConsumer.current(), number)
+      : Consumer.failed(leasedConsumer.current(), clock.currentTimeMillisUnsafe(), settings)
   )
   return error
 })
@@ -70,15 +70,15 @@ const attempt = Effect.fnUntraced(function* (
  * Makes the next attempt at an event alone in this process. The event is stored as running before the attempt, and
  * cleared afterwards. If the process dies in between, this event killed it.
  */
-const attemptAlone = (context: WorkspaceContext, heldConsumer: HeldConsumer, event: Event, number: number) =>
-  context.turns.alone(
+const attemptAlone = (context: WorkspaceContext, leasedConsumer: LeasedConsumer, event: Event, number: number) =>
+  context.handlerLock.alone(
     Effect.gen(function* () {
-      yield* heldConsumer.check
-      heldConsumer.set({ ...heldConsumer.current(), alone: number })
-      yield* heldConsumer.store()
-      const error = yield* attempt(context, heldConsumer, event, number)
-      heldConsumer.set({ ...heldConsumer.current(), alone: null })
-      yield* heldConsumer.store()
+      yield* leasedConsumer.check
+      leasedConsumer.set({ ...leasedConsumer.current(), alone: number })
+      yield* leasedConsumer.store()
+      const error = yield* attempt(context, leasedConsumer, event, number)
+      leasedConsumer.set({ ...leasedConsumer.current(), alone: null })
+      yield* leasedConsumer.store()
       return error
     })
   )
@@ -86,19 +86,19 @@ const attemptAlone = (context: WorkspaceContext, heldConsumer: HeldConsumer, eve
 /** Skips an event, or makes an attempt at it. Returns null if the event is done, and otherwise the kind of failure. */
 const tryEvent = Effect.fnUntraced(function* (
   context: WorkspaceContext,
-  heldConsumer: HeldConsumer,
+  leasedConsumer: LeasedConsumer,
   event: Event,
   number: number
 ) {
-  const { settings, turns } = context
+  const { settings, handlerLock } = context
   if (settings.types !== null && !settings.types.has(event.type)) {
-    heldConsumer.set(Consumer.passed(heldConsumer.current(), number))
+    leasedConsumer.set(Consumer.passed(leasedConsumer.current(), number))
     return null
   }
-  if (Consumer.isExhaustedByDeaths(heldConsumer.current(), settings)) return ParkedEvent.processEnded
-  return yield* Consumer.isSuspect(heldConsumer.current(), number)
-    ? attemptAlone(context, heldConsumer, event, number)
-    : turns.together(attempt(context, heldConsumer, event, number))
+  if (Consumer.isExhaustedByDeaths(leasedConsumer.current(), settings)) return ParkedEvent.processEnded
+  return yield* Consumer.isSuspect(leasedConsumer.current(), number)
+    ? attemptAlone(context, leasedConsumer, event, number)
+    : handlerLock.together(attempt(context, leasedConsumer, event, number))
 })
 
 const eventOf = (body: StoredEvent["body"]): Event => Json.decode(Json.fromText<Event>(body))
@@ -106,44 +106,44 @@ const eventOf = (body: StoredEvent["body"]): Event => Json.decode(Json.fromText<
 /** Handles one event. Returns whether the consumer may continue with the next one. */
 const handle = Effect.fnUntraced(function* (
   context: WorkspaceContext,
-  heldConsumer: HeldConsumer,
+  leasedConsumer: LeasedConsumer,
   { number, body }: StoredEvent
 ) {
-  const { clock, runs, settings, turns } = context
-  yield* heldConsumer.check
-  heldConsumer.set(Consumer.cleared(heldConsumer.current(), turns.killer_found_at()))
-  const consumerBefore = heldConsumer.current()
-  const error = yield* tryEvent(context, heldConsumer, eventOf(body), number)
+  const { clock, runs, settings, handlerLock } = context
+  yield* leasedConsumer.check
+  leasedConsumer.set(Consumer.cleared(leasedConsumer.current(), handlerLock.killer_found_at()))
+  const consumerBefore = leasedConsumer.current()
+  const error = yield* tryEvent(context, leasedConsumer, eventOf(body), number)
   if (error === null) return true
   if (context.isStopping()) {
     // If the program is stopping, a failed attempt is not treated as a failure of the event.
-    heldConsumer.set({ ...heldConsumer.current(), failures: consumerBefore.failures, retry_at: null })
+    leasedConsumer.set({ ...leasedConsumer.current(), failures: consumerBefore.failures, retry_at: null })
     return false
   }
   const killsProcesses = error === ParkedEvent.processEnded
-  if (!killsProcesses && !Consumer.isExhausted(heldConsumer.current(), settings)) return false
+  if (!killsProcesses && !Consumer.isExhausted(leasedConsumer.current(), settings)) return false
   // Decode the event again, because the handler may have changed its copy.
-  yield* park(context, heldConsumer, { event: eventOf(body), number, error })
-  if (killsProcesses) turns.noteKiller(clock.currentTimeMillisUnsafe())
+  yield* park(context, leasedConsumer, { event: eventOf(body), number, error })
+  if (killsProcesses) handlerLock.noteKiller(clock.currentTimeMillisUnsafe())
   return !runs.isRunning()
 })
 
 /** Handles the available events, at most one page. */
-const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsumer: HeldConsumer) {
-  if (Consumer.hasRetries(heldConsumer.current())) yield* retryParked(context, heldConsumer)
+const handlePage = Effect.fnUntraced(function* (context: WorkspaceContext, leasedConsumer: LeasedConsumer) {
+  if (Consumer.hasRetries(leasedConsumer.current())) yield* retryParked(context, leasedConsumer)
   if (context.runs.isRunning()) return "paused"
-  const events = yield* read(context, heldConsumer)
+  const events = yield* read(context, leasedConsumer)
   for (const event of events) {
-    if (context.isStopping() || !(yield* handle(context, heldConsumer, event))) return "paused"
+    if (context.isStopping() || !(yield* handle(context, leasedConsumer, event))) return "paused"
   }
-  if (events.length === Consumer.pageEvents) yield* heldConsumer.store()
+  if (events.length === Consumer.pageEvents) yield* leasedConsumer.store()
   return events.length > 0 ? "more" : "none"
 })
 
 /** Handles events until no event has arrived for a second, an event fails, or the consumer stops. */
-const work = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsumer: HeldConsumer) {
+const work = Effect.fnUntraced(function* (context: WorkspaceContext, leasedConsumer: LeasedConsumer) {
   while (!context.isStopping()) {
-    const page = context.slots.withPermit(handlePage(context, heldConsumer))
+    const page = context.slots.withPermit(handlePage(context, leasedConsumer))
     // While storage is unavailable, the state is kept as long as the lease lasts.
     const outcome = yield* Effect.catchTag(page, "StorageUnavailable", () => Effect.as(Effect.sleep(secondMs), "more"))
     if (outcome === "paused") return
@@ -160,9 +160,9 @@ const turn = (context: WorkspaceContext): Effect.Effect<NextTurn, StorageUnavail
         context.slots.withPermit(claim(context)),
         (claimed): Effect.Effect<NextTurn, StorageUnavailable | ConsumerLost> => {
           if (claimed === null || "wait_ms" in claimed) return Effect.succeed(claimed)
-          const { held } = claimed
-          const working = restore(Effect.raceFirst(work(context, held), held.maintain))
-          return Effect.as(Effect.ensuring(working, held.release), { wait_ms: 0 })
+          const { consumer } = claimed
+          const working = restore(Effect.raceFirst(work(context, consumer), consumer.maintain))
+          return Effect.as(Effect.ensuring(working, consumer.release), { wait_ms: 0 })
         }
       )
     )

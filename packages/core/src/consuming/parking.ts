@@ -5,9 +5,9 @@ import type { StoredRecord } from "../storage/Change.ts"
 import { eachPage } from "../storage/Storage.ts"
 import type { EventId } from "../wire/Ids.ts"
 import * as Consumer from "./Consumer.ts"
-import * as ConsumerSignals from "./ConsumerSignals.ts"
+import * as ConsumerMetrics from "./ConsumerMetrics.ts"
 import { loadParked } from "./ConsumerStore.ts"
-import type { HeldConsumer } from "./HeldConsumer.ts"
+import type { LeasedConsumer } from "./LeasedConsumer.ts"
 import * as ParkedEvent from "./ParkedEvent.ts"
 import { annotationsOf, type WorkspaceContext } from "./WorkspaceContext.ts"
 
@@ -22,20 +22,20 @@ export interface FailedEvent {
 /** Parks the next event, and moves the position past it. */
 export const park = Effect.fnUntraced(function* (
   context: WorkspaceContext,
-  heldConsumer: HeldConsumer,
+  leasedConsumer: LeasedConsumer,
   { error, event, number }: FailedEvent
 ) {
   const { settings, storage, workspace, workspaces } = context
-  const attempts = heldConsumer.current().failures
+  const attempts = leasedConsumer.current().failures
   const { now: parked_at } = yield* workspaces.moment(workspace.id)
   const parked = { consumer: settings.name, event, attempts, error, parked_at, status: "parked" } as const
-  heldConsumer.set(Consumer.passed(heldConsumer.current(), number))
-  yield* heldConsumer.store(
+  leasedConsumer.set(Consumer.passed(leasedConsumer.current(), number))
+  yield* leasedConsumer.store(
     Effect.map(loadParked(storage, workspace.id, settings.name, event.id), (previous) => [
       ParkedEvent.toStored(parked, (previous?.version ?? 0) + 1, parked_at)
     ])
   )
-  yield* ConsumerSignals.countParked(settings.name)
+  yield* ConsumerMetrics.countParked(settings.name)
   yield* Effect.logError("Parked an event after too many failures; continuing with the next one").pipe(
     Effect.annotateLogs({ ...annotationsOf(context), event_id: event.id, event_type: event.type, attempts })
   )
@@ -50,11 +50,11 @@ export const park = Effect.fnUntraced(function* (
 /** Stores the start or the outcome of a retry, unless the event was dropped in the meantime. */
 const update = (
   { settings, storage, workspace, workspaces }: WorkspaceContext,
-  heldConsumer: HeldConsumer,
+  leasedConsumer: LeasedConsumer,
   id: EventId,
   change: (parked: ParkedEvent.StoredParkedEvent) => ParkedEvent.StoredParkedEvent
 ) =>
-  heldConsumer.store(
+  leasedConsumer.store(
     Effect.gen(function* () {
       const parked = yield* loadParked(storage, workspace.id, settings.name, id)
       if (parked === null || !ParkedEvent.isRetried(parked.parked)) return []
@@ -79,22 +79,22 @@ const queryWithStatus = ({ settings, workspace }: WorkspaceContext, status: Park
  *
  * An event is stored as running before its attempt. An event that has killed a process runs alone.
  */
-export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContext, heldConsumer: HeldConsumer) {
-  const { isStopping, runs, storage, turns } = context
-  const { retries_asked } = heldConsumer.current()
+export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContext, leasedConsumer: LeasedConsumer) {
+  const { isStopping, runs, storage, handlerLock } = context
+  const { retries_asked } = leasedConsumer.current()
   const isOver = () => isStopping() || runs.isRunning()
   const retry = Effect.fnUntraced(function* (parked: ParkedEvent.StoredParkedEvent) {
     if (isOver()) return
-    yield* heldConsumer.check
+    yield* leasedConsumer.check
     // Read the ID before the attempt, because the handler may change its event.
     const { id } = parked.event
     const attempt = Effect.andThen(
-      update(context, heldConsumer, id, (parkedEvent) => ({ ...parkedEvent, status: "running" })),
+      update(context, leasedConsumer, id, (parkedEvent) => ({ ...parkedEvent, status: "running" })),
       runs.make(parked.event, parked.attempts + 1)
     )
-    const error = yield* ParkedEvent.isSuspect(parked) ? turns.alone(attempt) : turns.together(attempt)
+    const error = yield* ParkedEvent.isSuspect(parked) ? handlerLock.alone(attempt) : handlerLock.together(attempt)
     if (error === null || !isStopping()) {
-      yield* update(context, heldConsumer, id, (parkedEvent) => ParkedEvent.retried(parkedEvent, error))
+      yield* update(context, leasedConsumer, id, (parkedEvent) => ParkedEvent.retried(parkedEvent, error))
     }
   })
   for (const status of ["running", "retrying"] as const) {
@@ -102,7 +102,7 @@ export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContex
       Effect.forEach(records.map(ParkedEvent.kind.value), retry, { discard: true })
     )
   }
-  if (!isOver()) heldConsumer.set({ ...heldConsumer.current(), retries_done: retries_asked })
+  if (!isOver()) leasedConsumer.set({ ...leasedConsumer.current(), retries_done: retries_asked })
 })
 
 /** What happens to a parked event if the process that retried it has died. */

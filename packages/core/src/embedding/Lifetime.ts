@@ -1,6 +1,6 @@
 import { Effect, Exit, type ManagedRuntime, Scope } from "effect"
-import type { Sleep } from "../client/waiting.ts"
-import { releaseLongPolls } from "../hosting.ts"
+import type { Sleep } from "../client/retryPause.ts"
+import { releaseLongPolls } from "../hostApi.ts"
 import type { Services } from "../Quotewire.ts"
 import type { Storage } from "../storage/Storage.ts"
 import type { Embedded } from "./Embedded.ts"

@@ -4,10 +4,10 @@ import type { ConnectionPlace } from "../carriers/Connection.ts"
 import { Connections } from "../carriers/Connections.ts"
 import { Circuits } from "../carriers/health/Circuits.ts"
 import type { Unbranded } from "../client/inputs.ts"
-import { type CreatedKey, createKey } from "../hosting.ts"
+import { type CreatedKey, createKey } from "../hostApi.ts"
 import type { OrganizationId } from "../wire/Ids.ts"
+import * as checked from "./checkedArguments.ts"
 import type { Embedded } from "./Embedded.ts"
-import * as given from "./given.ts"
 import type { Lifetime } from "./Lifetime.ts"
 import * as views from "./views.ts"
 
@@ -30,7 +30,7 @@ type Administration = Pick<
 /** Makes the administration methods. They run their calls with `run`. */
 export const administration = (run: Lifetime["call"]): Administration => ({
   createOrganization: async (name) => {
-    given.createOrganization({ name })
+    checked.createOrganization({ name })
     return run(
       Effect.map(
         onAccess((access) => access.createOrganization(name)),
@@ -46,26 +46,26 @@ export const administration = (run: Lifetime["call"]): Administration => ({
       )
     ),
   createKey: async (options) => {
-    const { environment, kind, organization_id: id } = given.createKey(options)
+    const { environment, kind, organization_id: id } = checked.createKey(options)
     const create = (organization_id: OrganizationId) => createKey({ organization_id, environment, kind })
-    return run(Effect.tap(Effect.flatMap(given.organizationId(id), create), logWarnings))
+    return run(Effect.tap(Effect.flatMap(checked.organizationId(id), create), logWarnings))
   },
   listKeys: (id) =>
     run(
       Effect.map(
-        onAccess((access) => Effect.flatMap(given.organizationId(id), access.listKeys)),
+        onAccess((access) => Effect.flatMap(checked.organizationId(id), access.listKeys)),
         Arr.map(views.key)
       )
     ),
   revokeKey: (id) =>
     run(
       Effect.map(
-        onAccess((access) => Effect.flatMap(given.keyId(id), access.revokeKey)),
+        onAccess((access) => Effect.flatMap(checked.keyId(id), access.revokeKey)),
         views.key
       )
     ),
   setConnection: async (connection) => {
-    const values = given.snapshot(given.setConnection(connection).values)
+    const values = checked.snapshot(checked.setConnection(connection).values)
     return run(
       Effect.map(
         onConnection(connection, (connections, place) => connections.set({ ...place, values })),
@@ -74,22 +74,22 @@ export const administration = (run: Lifetime["call"]): Administration => ({
     )
   },
   testConnection: async (target) =>
-    run(onConnection(given.testConnection(target), (connections, place) => connections.test(place))),
+    run(onConnection(checked.testConnection(target), (connections, place) => connections.test(place))),
   listConnections: (id) =>
     run(
       Effect.map(
-        Effect.flatMap(Connections, (connections) => Effect.flatMap(given.organizationId(id), connections.list)),
+        Effect.flatMap(Connections, (connections) => Effect.flatMap(checked.organizationId(id), connections.list)),
         Arr.map(views.connection)
       )
     ),
   removeConnection: async (target) =>
-    run(onConnection(given.removeConnection(target), (connections, place) => connections.remove(place))),
+    run(onConnection(checked.removeConnection(target), (connections, place) => connections.remove(place))),
   carrierStatus: async (options = {}) => {
-    const { organization_id, ...rest } = given.carrierStatus(options)
+    const { organization_id, ...rest } = checked.carrierStatus(options)
     return run(onCircuits(organization_id, (circuits, id) => circuits.status({ ...rest, organization_id: id })))
   },
   resetCarrier: async (place) => {
-    const { organization_id, ...rest } = given.resetCarrier(place)
+    const { organization_id, ...rest } = checked.resetCarrier(place)
     return run(onCircuits(organization_id, (circuits, id) => circuits.reset({ ...rest, organization_id: id })))
   }
 })
@@ -101,7 +101,7 @@ const onConnection = <A, E>(
   call: (connections: Connections["Service"], place: ConnectionPlace) => Effect.Effect<A, E>
 ) =>
   Effect.flatMap(Connections, (connections) =>
-    Effect.flatMap(given.organizationId(organization_id), (id) =>
+    Effect.flatMap(checked.organizationId(organization_id), (id) =>
       call(connections, { organization_id: id, environment, carrier_id })
     )
   )
@@ -113,7 +113,7 @@ const onCircuits = <A, E>(
   Effect.flatMap(Circuits, (circuits) =>
     id === undefined
       ? call(circuits, id)
-      : Effect.flatMap(given.organizationId(id), (organizationId) => call(circuits, organizationId))
+      : Effect.flatMap(checked.organizationId(id), (organizationId) => call(circuits, organizationId))
   )
 
 const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))

@@ -6,9 +6,9 @@ import * as Pipeline from "../calls/Pipeline.ts"
 import type { AnyOperation, CallOptions } from "../client/Client.ts"
 import { makeClient } from "../client/makeClient.ts"
 import { Consumers } from "../consuming/Consumers.ts"
+import { makePromiseConsume } from "../consuming/consumeWithPromises.ts"
 import type { ParkedEventPlace } from "../consuming/ParkedEvent.ts"
-import { makeConsume } from "../consuming/promises.ts"
-import { carrierCallback } from "../hosting.ts"
+import { carrierCallback } from "../hostApi.ts"
 import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
 import { operations } from "../operations.ts"
@@ -19,11 +19,11 @@ import * as ApiError from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { administration } from "./administration.ts"
+import * as checked from "./checkedArguments.ts"
 import type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./Embedded.ts"
 import * as EmbedRules from "./EmbedRules.ts"
-import * as given from "./given.ts"
 import * as Lifetime from "./Lifetime.ts"
-import { makeOperators } from "./operators.ts"
+import { makeOperators } from "./makeOperators.ts"
 import * as ProgramLogger from "./ProgramLogger.ts"
 import { serviceLayer } from "./serviceLayer.ts"
 import { traced } from "./Telemetry.ts"
@@ -49,7 +49,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   }: Pick<EmbedOptions, "grace_ms" | "limits" | "telemetry"> = refusal === null ? options : {}
   const wrapCall: typeof withoutLimits = limits === undefined ? withoutLimits : identity
   const { call: run, close, run: runScoped, sleep } = Lifetime.begin(runtime, grace_ms)
-  const { consume, stopAll } = makeConsume((name, handler, consumer) =>
+  const { consume, stopAll } = makePromiseConsume((name, handler, consumer) =>
     runScoped(Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer })))
   )
   const ready = run(Effect.void)
@@ -59,7 +59,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   const callOf =
     (key: string) =>
     (name: AnyOperation["name"], input: unknown, { signal, ...call_options }: CallOptions) => {
-      const call = callWith(operationOf(name), key, given.snapshot(input), call_options)
+      const call = callWith(operationOf(name), key, checked.snapshot(input), call_options)
       return run(traced(telemetry, name)(wrapCall(call)), signal)
     }
   return {
@@ -67,11 +67,11 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     ...administration(run),
     operators: makeOperators(run, wrapCall),
     timeline: async (id, timelineOptions = {}) => {
-      given.timeline(timelineOptions)
+      checked.timeline(timelineOptions)
       return run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, timelineOptions)))
     },
     carrierCallback: async (carrierId, callback) => {
-      const { body, headers } = given.carrierCallback(callback)
+      const { body, headers } = checked.carrierCallback(callback)
       return run(carrierCallback(carrierId, { headers: { ...headers }, body: body.slice() }))
     },
     erase: (target, erasureOptions) => {
@@ -80,21 +80,21 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     },
     sealStatus: () => run(SealedRows.use(({ status }) => status)),
     rotateSealKeys: async (rotationOptions = {}) => {
-      const { on_progress } = given.rotateSealKeys(rotationOptions)
+      const { on_progress } = checked.rotateSealKeys(rotationOptions)
       const onProgress = (progress: SealProgress) => Effect.sync(() => on_progress?.(progress))
       return run(SealedRows.use(({ rotate }) => rotate(onProgress)))
     },
-    client: (key) => makeClient({ names, call: callOf(key), sleep, check: given.rules }),
+    client: (key) => makeClient({ names, call: callOf(key), sleep, check: checked.clientOptions }),
     consume,
     listConsumers: () => run(Consumers.use((consumers) => consumers.list())),
     listParkedEvents: async (name, filter = {}) => {
-      given.listParkedEvents(filter)
+      checked.listParkedEvents(filter)
       return run(Consumers.use((consumers) => consumers.listParked(name, filter)))
     },
     retryParkedEvent: async (name, target) =>
-      run(onParked(given.retryParkedEvent(target), (consumers, place) => consumers.retryParked(name, place))),
+      run(onParked(checked.retryParkedEvent(target), (consumers, place) => consumers.retryParked(name, place))),
     dropParkedEvent: async (name, target) =>
-      run(onParked(given.dropParkedEvent(target), (consumers, place) => consumers.dropParked(name, place))),
+      run(onParked(checked.dropParkedEvent(target), (consumers, place) => consumers.dropParked(name, place))),
     run: runScoped,
     log: (entry) => Effect.runPromise(Effect.provide(entry, ProgramLogger.layer(EmbedRules.loggerOf(options)))),
     close: stop,
@@ -108,8 +108,8 @@ const onParked = <E>(
 ) =>
   Effect.gen(function* () {
     const place = {
-      organization_id: yield* given.organizationId(organization_id),
-      event_id: yield* given.eventId(event_id)
+      organization_id: yield* checked.organizationId(organization_id),
+      event_id: yield* checked.eventId(event_id)
     }
     yield* call(yield* Consumers, { ...place, environment })
   })

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { aboutFields } from "../wire/About.ts"
+import { aboutFields } from "../wire/AboutIds.ts"
 import { pageFields } from "../wire/Pagination.ts"
 import { Event } from "./Event.ts"
 

@@ -8,7 +8,7 @@ import * as LineRules from "./LineRules.ts"
 import type { StateCode } from "./State.ts"
 
 /** The values for omitted parts of a definition. They suit most lines. */
-const usual = {
+const lineDefaults = {
   meanings: {},
   disclosures: [],
   stateLaw: () => ({}),
@@ -26,8 +26,8 @@ export interface LineDefinition<
   Sent extends object,
   Complete extends object,
   HasCredit extends boolean = boolean
-> extends Omit<Traits<Name, HasCredit>, keyof typeof usual>,
-    Partial<Pick<Traits<Name, HasCredit>, keyof typeof usual>> {
+> extends Omit<Traits<Name, HasCredit>, keyof typeof lineDefaults>,
+    Partial<Pick<Traits<Name, HasCredit>, keyof typeof lineDefaults>> {
   /** The date on which the schema of the facts last changed, `YYYY-MM-DD`. It serves as the schema's version. */
   readonly facts_version: string
   /** A struct of JSON values without transformations. It checks what callers send, and is served as JSON Schema. */
@@ -103,7 +103,7 @@ export const defineLine = <
   // An application for this line exists only if its facts were read with this line's schema.
   const isOwn = (application: RatedApplication): application is RatedApplication<Complete> => application.line === line
   return {
-    ...usual,
+    ...lineDefaults,
     ...ownFields,
     example,
     get facts_schema() {
@@ -137,7 +137,7 @@ export const defineLine = <
       if (isOwn(application)) return application.facts
       throw new Error(`Expected facts for the line ${line}, but got facts for ${application.line}`)
     },
-    faults: () => mistakesIn({ ...usual, ...definition, rules }, read)
+    faults: () => mistakesIn({ ...lineDefaults, ...definition, rules }, read)
   }
 }
 

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import * as SecretText from "../access/SecretText.ts"
+import * as ChecksummedSecret from "../access/ChecksummedSecret.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import { OperatorTokenId, OrganizationId } from "../wire/Ids.ts"
@@ -67,10 +67,10 @@ export const toStored = (hash: string, version: number, token: OperatorToken): S
 const prefix = "operator"
 
 /** Writes a token: `operator_<secret><checksum>`. */
-export const write = (random: Uint8Array): string => SecretText.write(prefix, random)
+export const write = (random: Uint8Array): string => ChecksummedSecret.write(prefix, random)
 
 /** Whether text has the format and the checksum of a token. The token may still not exist. */
-export const isWellFormed: (text: string) => boolean = SecretText.wellFormed(prefix)
+export const isWellFormed: (text: string) => boolean = ChecksummedSecret.wellFormed(prefix)
 
 /** The maximum length of a token's name, in characters. */
 export const maxName = 100

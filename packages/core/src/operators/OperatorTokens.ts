@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as ApiKey from "../access/ApiKey.ts"
-import * as SecretText from "../access/SecretText.ts"
+import * as ChecksummedSecret from "../access/ChecksummedSecret.ts"
 import { Seal } from "../access/sealing/Seal.ts"
 import * as Change from "../storage/Change.ts"
 import {
@@ -153,7 +153,7 @@ const makeCreate = Effect.gen(function* () {
     if (organization_id !== undefined && (yield* ApiKey.findOrganization(storage, organization_id)) === null) {
       return yield* ApiError.make("not_found")
     }
-    const token = OperatorToken.write(yield* random.randomBytes(SecretText.randomBytes))
+    const token = OperatorToken.write(yield* random.randomBytes(ChecksummedSecret.randomBytes))
     const now = yield* Clock.currentTimeMillis
     const details: OperatorToken.OperatorToken = {
       id: ids.operator_token(),

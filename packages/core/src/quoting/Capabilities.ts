@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import type { CarrierAdapter } from "../carriers/Carrier.ts"
 import { type Candidate, candidates, commonNeeds } from "../carriers/Eligibility.ts"
-import * as OwnScenarios from "../carriers/OwnScenarios.ts"
+import * as OwnCarrierScenarios from "../carriers/OwnCarrierScenarios.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import { requiring } from "../lines/FactSchema.ts"
 import type { Line } from "../lines/Line.ts"
@@ -126,7 +126,7 @@ export const of = (
     ...(Object.keys(line.meanings).length > 0 && { code_meanings: line.meanings }),
     // The time from the request's acceptance. In a sandbox, the request first waits a second in the queue.
     deadline_seconds: (collectMs[environment] + Scenario.queueMs[environment]) / 1_000,
-    ...(environment === "sandbox" && { scenarios: OwnScenarios.scenariosOf(adapters, line.name) })
+    ...(environment === "sandbox" && { scenarios: OwnCarrierScenarios.scenariosOf(adapters, line.name) })
   }
 }
 

@@ -277,10 +277,10 @@ export const storedOffer = (offer: OfferRecord, quote: Quote, now: number): Stor
   })
 
 /** The parts of a change that a quoting step can add to. */
-export type Part = Pick<Change, "writes" | "events" | "jobs">
+export type ChangePart = Pick<Change, "writes" | "events" | "jobs">
 
 /** A part that changes nothing. */
-export const emptyPart: Part = { writes: [], events: [], jobs: [] }
+export const emptyPart: ChangePart = { writes: [], events: [], jobs: [] }
 
 /** The properties of a line that a change to a quote needs. */
 type QuotedLine = Pick<Line, "name" | "has_quote_events">
@@ -330,7 +330,7 @@ const minRefreshMs = minuteMs
 const maxRefreshMs = 366 * dayMs
 
 /** Makes the change that stores a new quote or its next version, with the event and the timers. */
-export const versionChange = (ids: Ids["Service"], newVersion: NewQuoteVersion): Part => {
+export const versionChange = (ids: Ids["Service"], newVersion: NewQuoteVersion): ChangePart => {
   const { quote, offer, at, queue } = newVersion
   const offerRecord: OfferRecord = {
     carrier_id: newVersion.carrier_id,
@@ -373,7 +373,7 @@ export interface Deactivation {
 }
 
 /** Makes the change that stores the last version of a quote that is no longer available, with its event. */
-export const deactivationChange = (ids: Ids["Service"], { at, line, reason, stored }: Deactivation): Part => {
+export const deactivationChange = (ids: Ids["Service"], { at, line, reason, stored }: Deactivation): ChangePart => {
   const quote = deactivate(kind.value(stored), reason)
   return {
     writes: [toStored(quote, line.name, stored.created_at, at)],

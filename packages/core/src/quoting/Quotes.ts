@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option } from "effect"
+import { goTokens } from "../access/SignedId.ts"
 import { Seal } from "../access/sealing/Seal.ts"
-import { goTokens } from "../access/Token.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import { CarrierClient } from "../carriers/CarrierClient.ts"
@@ -13,7 +13,7 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import * as AskRecords from "./asking/AskRecords.ts"
+import * as PendingAsks from "./asking/PendingAsks.ts"
 import * as Quote from "./Quote.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import { mayRead } from "./readAuthority.ts"
@@ -41,7 +41,7 @@ export class Quotes extends Context.Service<
   static readonly layer: Layer.Layer<
     Quotes,
     never,
-    Storage | Seal | Ids | Workspaces | CarrierClient | AskRecords.AskRecords | Recorder.Recorder
+    Storage | Seal | Ids | Workspaces | CarrierClient | PendingAsks.PendingAsks | Recorder.Recorder
   > = Layer.effect(
     Quotes,
     Effect.gen(function* () {
@@ -84,7 +84,7 @@ const makeGet = Effect.gen(function* () {
  */
 const makeFreshLink = Effect.gen(function* () {
   const client = yield* CarrierClient
-  const askRecords = yield* AskRecords.AskRecords
+  const askRecords = yield* PendingAsks.PendingAsks
   const recorder = yield* Recorder.Recorder
 
   return Effect.fnUntraced(function* (
@@ -101,9 +101,9 @@ const makeFreshLink = Effect.gen(function* () {
       now,
       exchange: "link"
     })
-    if (pending === null || AskRecords.lacksConnection(pending)) return null
-    const fresh = yield* AskRecords.logged(pending, client.handoff(pending, offer_ref))
-    yield* recorder.endAlone(pending.draft, AskRecords.subjectOf(pending), factsStored(request.application_id))
+    if (pending === null || PendingAsks.lacksConnection(pending)) return null
+    const fresh = yield* PendingAsks.logged(pending, client.handoff(pending, offer_ref))
+    yield* recorder.endAlone(pending.draft, PendingAsks.exchangeSubjectOf(pending), factsStored(request.application_id))
     return fresh
   })
 })

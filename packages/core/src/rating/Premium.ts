@@ -1,6 +1,6 @@
 import { mul, neutral, ofMonths, type Rounding, tenThousandths } from "./Amount.ts"
-import type { Factor, Fee, RatePlan, TableFactor } from "./Plan.ts"
-import { appliesIn, lookUp, valuesOf } from "./Table.ts"
+import type { Factor, Fee, RatePlan, TableFactor } from "./PlanFormat.ts"
+import { appliesIn, lookUp, valuesOf } from "./tableLookup.ts"
 import { holds } from "./underwriting.ts"
 import type { Known, RatedSubject, Risk } from "./Variable.ts"
 

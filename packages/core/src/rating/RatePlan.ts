@@ -6,12 +6,18 @@ import type { BrokenRule } from "../wire/BrokenRule.ts"
 import * as Input from "../wire/Input.ts"
 import { checkExamples } from "./checkExamples.ts"
 import { checkPlan } from "./checkPlan.ts"
-import { RatePlan } from "./Plan.ts"
 import { PlanFaults } from "./PlanFaults.ts"
+import { RatePlan } from "./PlanFormat.ts"
 import type { Rating } from "./Rating.ts"
 import { type Ratings, ratingsWith } from "./ratings.ts"
 
-export { format, highestFactor as highest_factor, highestRate as highest_rate, RatePlan, type Table } from "./Plan.ts"
+export {
+  format,
+  highestFactor as highest_factor,
+  highestRate as highest_rate,
+  RatePlan,
+  type Table
+} from "./PlanFormat.ts"
 
 /**
  * A mistake in a rate plan: the path of the member, and what is wrong with it. The path is empty if the mistake is

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import type { Line, RatedApplication } from "../lines/Line.ts"
 import { AnyObject, Callable, checker } from "../wire/Argument.ts"
-import type { Coverage } from "./Plan.ts"
+import type { Coverage } from "./PlanFormat.ts"
 import type { Risk, Variables } from "./Variable.ts"
 
 /** The fields in a plan's `coverage` that only some lines have. */

@@ -1,7 +1,7 @@
 import { Result } from "effect"
-import { answerOf, riskOf } from "./Answer.ts"
 import type { Context } from "./checkTables.ts"
-import type { Example } from "./Plan.ts"
+import { answerOf, riskOf } from "./PlanAnswer.ts"
+import type { Example } from "./PlanFormat.ts"
 import type { PremiumStep } from "./Premium.ts"
 import type { Risk } from "./Variable.ts"
 

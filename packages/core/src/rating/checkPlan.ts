@@ -9,8 +9,8 @@ import {
   statesOf,
   variableAt
 } from "./checkTables.ts"
-import { offerRefPlace } from "./offer.ts"
-import type { Factor, StateRule, TableFactor } from "./Plan.ts"
+import type { Factor, StateRule, TableFactor } from "./PlanFormat.ts"
+import { offerRefPlace } from "./planOffer.ts"
 import type { CoverageSetting } from "./Rating.ts"
 
 /** Checks everything in a plan except its examples. */
@@ -108,7 +108,7 @@ const checkFactor = (context: Context, factor: Factor, path: string): void => {
   const { covers, mean_of_drivers: mean } = factor
   checkCovers(context, covers ?? [], (_, index) => `${path}.covers.${index}`)
   if (mean === undefined) {
-    checkOne(context, factor, path, ["policy", "subject"], covers)
+    checkTableFactor(context, factor, path, ["policy", "subject"], covers)
     return
   }
   checkWhere(context, factor, path)
@@ -123,11 +123,11 @@ const checkFactor = (context: Context, factor: Factor, path: string): void => {
   }
   checkNames(context, mean.factors, `${path}.mean_of_drivers.factors`)
   for (const [index, meanFactor] of mean.factors.entries()) {
-    checkOne(context, meanFactor, `${path}.mean_of_drivers.factors.${index}`, ["policy", "driver"], undefined)
+    checkTableFactor(context, meanFactor, `${path}.mean_of_drivers.factors.${index}`, ["policy", "driver"], undefined)
   }
 }
 
-const checkOne = (
+const checkTableFactor = (
   context: Context,
   factor: TableFactor,
   path: string,

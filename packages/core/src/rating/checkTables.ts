@@ -1,8 +1,8 @@
 import type { StateCode } from "../lines/State.ts"
-import type { Condition, RatePlan, StateRule, Table } from "./Plan.ts"
 import type { PlanFaults } from "./PlanFaults.ts"
+import type { Condition, RatePlan, StateRule, Table } from "./PlanFormat.ts"
 import type { Rating } from "./Rating.ts"
-import { appliesIn, keyOf } from "./Table.ts"
+import { appliesIn, keyOf } from "./tableLookup.ts"
 import type { Domain, Value, Variable, Variables } from "./Variable.ts"
 
 /** What to check, and where to collect the mistakes. */

@@ -10,7 +10,7 @@ import pawbridgePet from "./data/pawbridge.pet.json" with { type: "json" }
 import pinecrestAuto from "./data/pinecrest.personal_auto.json" with { type: "json" }
 import tailhavenPet from "./data/tailhaven.pet.json" with { type: "json" }
 import whiskerwellPet from "./data/whiskerwell.pet.json" with { type: "json" }
-import { RatePlan } from "./Plan.ts"
+import { RatePlan } from "./PlanFormat.ts"
 
 /** The fictional carriers' rate plan files, ordered by line. */
 export const fictionalPlanFiles: ReadonlyArray<unknown> = [

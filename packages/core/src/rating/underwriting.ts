@@ -1,7 +1,7 @@
 import type { Decline } from "../carriers/Carrier.ts"
 import { addDays } from "../wire/CalendarDay.ts"
-import type { Condition, RatePlan, Rule } from "./Plan.ts"
-import { appliesIn, keyOf, valuesOf } from "./Table.ts"
+import type { Condition, RatePlan, Rule } from "./PlanFormat.ts"
+import { appliesIn, keyOf, valuesOf } from "./tableLookup.ts"
 import type { Known, Risk } from "./Variable.ts"
 
 /**

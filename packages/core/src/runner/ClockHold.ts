@@ -1,5 +1,5 @@
-import { maxWaitMs } from "../carriers/CallTime.ts"
 import { maxAttemptMs } from "../carriers/Carrier.ts"
+import { maxWaitMs } from "../carriers/TimeBudget.ts"
 import type { JobLane, NewJob } from "../storage/Job.ts"
 import type { LaneJob } from "../storage/Storage.ts"
 

@@ -4,8 +4,8 @@ import type { Signal } from "../storage/Hints.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import * as AheadRuns from "./AheadRuns.ts"
 import type { Handlers } from "./Handlers.ts"
+import * as RunAhead from "./RunAhead.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
 /** The longest wait for another runner, in milliseconds. */
@@ -53,8 +53,8 @@ export class Runner extends Context.Service<
       workspace: Workspace,
       ahead_ms: number,
       readReach: Effect.Effect<number, StorageUnavailable>,
-      commitBatch: AheadRuns.CommitBatch
-    ) => Effect.Effect<AheadRuns.RanAhead, StorageUnavailable>
+      commitBatch: RunAhead.CommitBatch
+    ) => Effect.Effect<RunAhead.RanAhead, StorageUnavailable>
     /**
      * Claims jobs and runs them concurrently until the scope closes. Then finishes the running jobs and releases the
      * rest.
@@ -67,7 +67,7 @@ export class Runner extends Context.Service<
     Effect.gen(function* () {
       const storage = yield* Storage
       const { claim, run, runSequentially } = yield* WorkLoop.makeClaimer
-      const runAhead = yield* AheadRuns.make
+      const runAhead = yield* RunAhead.make
       const catchUp = yield* makeCatchUp(runAhead)
       const forever = yield* WorkLoop.make(catchUp)
 
@@ -123,7 +123,7 @@ const lateMs = 100
  * Makes a function that runs the due jobs that wait behind a late ordered job, many in one change, and returns how many
  * ran. One at a time, each job would take several round trips to storage, and an overloaded sandbox could not catch up.
  */
-const makeCatchUp = Effect.fnUntraced(function* (runAhead: Effect.Success<typeof AheadRuns.make>) {
+const makeCatchUp = Effect.fnUntraced(function* (runAhead: Effect.Success<typeof RunAhead.make>) {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
 

@@ -1,13 +1,13 @@
 import { Cause, Clock, Effect, Exit, FiberSet, Metric, Option, Schedule, type Scope } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
-import { Slot } from "../concurrency/Slot.ts"
+import { JobSlot } from "../concurrency/JobSlot.ts"
 import * as Supervise from "../concurrency/Supervise.ts"
 import { makeSignal } from "../storage/Hints.ts"
 import type { ClaimedJob, JobKind } from "../storage/Job.ts"
 import { type JobClaim, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { secondMs } from "../wire/Timestamp.ts"
-import { Claim } from "./Claim.ts"
+import { ConcurrentClaim } from "./ConcurrentClaim.ts"
 import { Handlers } from "./Handlers.ts"
 import type { JobHandler } from "./JobHandler.ts"
 
@@ -137,13 +137,13 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
       const start = Effect.forEach(concurrentGroups(claimed.jobs), (group) => FiberSet.run(fibers, runAll(group)), {
         discard: true
       })
-      yield* Effect.provideService(start, Claim, claimed)
+      yield* Effect.provideService(start, ConcurrentClaim, claimed)
       const nextDueAt = claimed.next_due_at ?? Number.POSITIVE_INFINITY
       const isLeft = nextDueAt <= askedAt
       if (isLeft && claimed.jobs.length > 0) return
       const now = yield* Clock.currentTimeMillis
       yield* signal.next(isLeft ? contendedPauseMs : Math.min(pollMs, Math.max(0, nextDueAt - now)))
-    }).pipe(Effect.provideService(Slot, waiting.slot))
+    }).pipe(Effect.provideService(JobSlot, waiting.slot))
 
     const unlessDown = Effect.catchTag(round, "StorageUnavailable", ({ why = "no answer" }) =>
       Effect.andThen(
@@ -200,7 +200,7 @@ const makeRunning = (
       Effect.ignore,
       Effect.ensuring(Effect.sync(() => leave(jobs))),
       // Ordered jobs run one after another, so what one job has read is too old for the next.
-      Effect.provideService(Claim, null)
+      Effect.provideService(ConcurrentClaim, null)
     )
   }
 

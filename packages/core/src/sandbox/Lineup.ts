@@ -1,6 +1,6 @@
 import { Function, Schema } from "effect"
 import { declineReasons, Question } from "../carriers/Carrier.ts"
-import type { ScriptPart } from "../carriers/script.ts"
+import type { ScenarioRole } from "../carriers/script.ts"
 import { fictionalPlans } from "../rating/fictionalPlans.ts"
 import type { RatePlan } from "../rating/RatePlan.ts"
 import { secondMs } from "../wire/Timestamp.ts"
@@ -51,7 +51,7 @@ const lines = new Map(Object.entries(Schema.decodeUnknownSync(Schema.Record(Sche
 export const playedLine = (line: string): PlayedLine | undefined => lines.get(line)
 
 /** The carriers of a line, fastest first, with their roles in the line's scenarios. */
-const lineupOf = (line: string, { latency_s }: PlayedLine): ReadonlyMap<string, ScriptPart> => {
+const lineupOf = (line: string, { latency_s }: PlayedLine): ReadonlyMap<string, ScenarioRole> => {
   const sorted = Object.entries(latency_s).toSorted(([, a], [, b]) => a - b)
   return new Map(
     sorted.map(([id, latency], position) => [
@@ -61,10 +61,10 @@ const lineupOf = (line: string, { latency_s }: PlayedLine): ReadonlyMap<string, 
   )
 }
 
-const parts = new Map(Array.from(lines, ([line, played]) => [line, lineupOf(line, played)]))
+const roles = new Map(Array.from(lines, ([line, played]) => [line, lineupOf(line, played)]))
 
 /** A carrier's role in a line's scenarios; undefined if the carrier does not offer the line. */
-export const partOf = (carrierId: string, line: string): ScriptPart | undefined => parts.get(line)?.get(carrierId)
+export const roleOf = (carrierId: string, line: string): ScenarioRole | undefined => roles.get(line)?.get(carrierId)
 
 /** All fictional carriers, each listed once, ordered by line and then by latency. */
 export const fictionalCarrierList = (): ReadonlyArray<FictionalCarrier> => carriersOf(fictionalPlans())

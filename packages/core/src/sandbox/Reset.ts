@@ -3,7 +3,7 @@ import { changeOf, expectationsOf, type Workspace, Workspaces } from "../access/
 import { acceptOnce } from "../calls/acceptOnce.ts"
 import * as Kind from "../storage/Kind.ts"
 import { commit, type Erased, retryOnConflict, Storage } from "../storage/Storage.ts"
-import { restartSubscriptions } from "../webhooks/subscriptions/Restarting.ts"
+import { restartSubscriptions } from "../webhooks/subscriptions/restartSubscriptions.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
 /** An accepted reset, identified by the workspace's reset count. */

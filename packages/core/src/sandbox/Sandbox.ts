@@ -10,7 +10,7 @@ import * as EventReplays from "../webhooks/deliveries/EventReplays.ts"
 import type * as ApiError from "../wire/ApiError.ts"
 import type { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import * as Advances from "./Advances.ts"
+import * as Advancing from "./Advancing.ts"
 import * as ForcedExpiry from "./ForcedExpiry.ts"
 import * as NextDue from "./NextDue.ts"
 import * as Reset from "./Reset.ts"
@@ -51,7 +51,7 @@ export class Sandbox extends Context.Service<
       Effect.gen(function* () {
         const storage = yield* Storage
         const workspaces = yield* Workspaces
-        const advance = yield* Advances.make
+        const advance = yield* Advancing.make
         const forcedExpiry = yield* ForcedExpiry.make
         const resets = yield* Reset.make
         const replay = yield* EventReplays.make

@@ -88,7 +88,7 @@ export interface Kind<out Name extends string, in out A> extends Traits {
  * fields one by one, or spread the record and set `body`: the body is a getter of the class, so spreading alone loses
  * it.
  */
-export abstract class LateRecord implements StoredRecord {
+export abstract class LazyRecord implements StoredRecord {
   readonly kind: string
   readonly id: string
   readonly version: number
@@ -135,7 +135,7 @@ export abstract class LateRecord implements StoredRecord {
 
 /** The approximate length of a record's body. This does not serialize a body that has not been read yet. */
 export const roughLengthOf = (record: StoredRecord): number =>
-  record instanceof LateRecord ? record.rough_length : record.body.length
+  record instanceof LazyRecord ? record.rough_length : record.body.length
 
 /** The approximate length of a value in JSON. */
 const lengthInJson = (value: unknown): number => {
@@ -151,7 +151,7 @@ const lengthInJson = (value: unknown): number => {
  * With storage in memory, most bodies are never encoded, and a response can use the value itself (`Json.read`). The
  * value must not change.
  */
-class LazyRecord<A> extends LateRecord {
+class LazilyEncodedRecord<A> extends LazyRecord {
   readonly value: A
   readonly encode: (value: A) => string
 
@@ -188,8 +188,8 @@ export const make = <const Name extends string, A extends object>(
   const { listing = noListing, name, schema } = options
   const isValue = Schema.is(schema)
   const encode = (value: A): string => JSON.stringify(value)
-  const isAtHand = (record: StoredRecord): record is LazyRecord<A> =>
-    record instanceof LazyRecord && record.encode === encode
+  const isAtHand = (record: StoredRecord): record is LazilyEncodedRecord<A> =>
+    record instanceof LazilyEncodedRecord && record.encode === encode
   return {
     name,
     keeps_history: options.keeps_history ?? false,
@@ -202,7 +202,7 @@ export const make = <const Name extends string, A extends object>(
     wakes: options.wakes ?? null,
     record: (value, meta) => {
       const listed = listing(value)
-      return new LazyRecord(
+      return new LazilyEncodedRecord(
         {
           kind: name,
           id: meta.id,

@@ -1,6 +1,6 @@
 import type { Environment } from "../access/Caller.ts"
 import type { RequestLogEntry } from "../calls/FinishedCall.ts"
-import type { Exchange } from "../carriers/recorder/Exchange.ts"
+import type { StoredExchange } from "../carriers/recorder/StoredExchange.ts"
 import type { Event } from "../events/Event.ts"
 import type { CircuitNote } from "../quoting/asking/CircuitNote.ts"
 import type { QuoteConsent } from "../quoting/Consent.ts"
@@ -38,7 +38,7 @@ export type Entry =
    * the adapter was called, is real time. The two differ by a few milliseconds, and in a sandbox also by how far its
    * clock was moved.
    */
-  | At<"exchange", Exchange>
+  | At<"exchange", StoredExchange>
   /**
    * The person's data was erased: by whom, how many quotes there were, and whether the erasure ended a request in
    * progress (`ended`). `begun`: the erasure was stopped, and some data may still be stored.
@@ -146,13 +146,13 @@ export const ofCircuit = ({ at, quote_request_id: _, ...details }: CircuitNote):
 })
 
 /** The entry for an exchange. It includes bodies only if they are requested. */
-export const ofExchange = (exchange: Exchange, hasBodies: boolean): Entry => ({
+export const ofExchange = (exchange: StoredExchange, hasBodies: boolean): Entry => ({
   at: exchange.at,
   what: "exchange",
   details: hasBodies ? exchange : { ...exchange, http: exchange.http.map(withoutBodies) }
 })
 
-const withoutBodies = (http: Exchange["http"][number]): Exchange["http"][number] => ({
+const withoutBodies = (http: StoredExchange["http"][number]): StoredExchange["http"][number] => ({
   ...http,
   request: { ...http.request, body: null },
   response: http.response === null ? null : { ...http.response, body: null }

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
 import * as FinishedCall from "../calls/FinishedCall.ts"
-import * as Exchange from "../carriers/recorder/Exchange.ts"
+import * as StoredExchange from "../carriers/recorder/StoredExchange.ts"
 import { Event } from "../events/Event.ts"
 import * as CircuitNote from "../quoting/asking/CircuitNote.ts"
 import * as Erasure from "../quoting/erasing/Erasure.ts"
@@ -206,14 +206,14 @@ const exchangesOf = (
   Effect.map(
     storage.page({
       workspace_id,
-      kind: Exchange.kind.name,
+      kind: StoredExchange.kind.name,
       parent: request.application_id,
       order: "oldest",
       after: null,
       limit: maxExchanges
     }),
     ({ next, records }) => ({
-      found: records.map((record) => Timeline.ofExchange(Exchange.kind.value(record), hasBodies)),
+      found: records.map((record) => Timeline.ofExchange(StoredExchange.kind.value(record), hasBodies)),
       isComplete: next === null
     })
   )

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { CallerKind } from "../access/Caller.ts"
 import * as Operation from "../calls/Operation.ts"
-import { aboutQuery } from "../wire/About.ts"
+import { aboutQuery } from "../wire/AboutIds.ts"
 import * as Json from "../wire/Json.ts"
 import { Deliveries } from "./deliveries/Deliveries.ts"
 import * as DeliveryViews from "./deliveries/DeliveryViews.ts"

@@ -1,6 +1,6 @@
 import { Predicate, Result, Schema, SchemaAST, SchemaIssue, Struct } from "effect"
 import { type ApiError, invalidInput } from "./ApiError.ts"
-import * as DecodeFaults from "./DecodeFaults.ts"
+import * as BoundedDecoder from "./BoundedDecoder.ts"
 import { collector, type FieldError, joinWrongFields, notAllowed, type WrongFields } from "./FieldError.ts"
 
 /** The maximum nesting depth of an input. A deeper input is refused before anything else reads it. */
@@ -49,8 +49,8 @@ export const checker = <A>(
   root: ReadonlyArray<string> = []
 ): ((input: unknown) => Result.Result<A, Findings>) => {
   // Try first with a faster decoder that drops unknown fields and stops at the first fault (docs/decisions/tuning.md).
-  const decodeQuickly = DecodeFaults.firstFault(schema)
-  const decode = DecodeFaults.decoder(schema)
+  const decodeQuickly = BoundedDecoder.firstFault(schema)
+  const decode = BoundedDecoder.decoder(schema)
   const later = checkedLater(schema.ast)
   return (value) => {
     const quick = decodeQuickly(value)
@@ -80,13 +80,13 @@ const wrongField = (error: FieldError): Finding => ({ error, missing: false })
 export const valueDecoder = <A>(
   schema: Schema.Decoder<A>
 ): ((value: unknown) => Result.Result<A, ReadonlyArray<FieldError>>) => {
-  const decodeQuickly = DecodeFaults.firstFault(schema)
+  const decodeQuickly = BoundedDecoder.firstFault(schema)
   // Compiled only at the first wrong value, because most values are valid.
-  let find: ReturnType<typeof DecodeFaults.finder> | null = null
+  let find: ReturnType<typeof BoundedDecoder.finder> | null = null
   return (value) => {
     const quick = decodeQuickly(value)
     if (Result.isSuccess(quick)) return Result.succeed(quick.success)
-    find ??= DecodeFaults.finder(schema)
+    find ??= BoundedDecoder.finder(schema)
     const issue = find(value, quick.failure.issue)
     return Result.fail(firstOfEach(findingsOf(issue, { path: [], ast: schema.ast, value })).map(({ error }) => error))
   }
@@ -169,7 +169,7 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
     case "Encoding":
       return findingsOf(issue.issue, place)
     case "Composite": {
-      const here = { ...place, ast: DecodeFaults.originalOf(issue.ast) }
+      const here = { ...place, ast: BoundedDecoder.originalOf(issue.ast) }
       const issues = [...issue.issues.filter(isWithin(issue.ast)), ...skippedChecks(issue, here)]
       return issues.flatMap((inner) => findingsOf(inner, here))
     }
@@ -246,7 +246,7 @@ const memberOf = ({ path, ast, value }: Place, name: PropertyKey): Place => ({
 
 /** Makes a filter for issues about items within a list's maximum length (`max_items`). Other items are not checked. */
 const isWithin = (list: SchemaAST.AST) => {
-  const bound = DecodeFaults.boundOf(list)
+  const bound = BoundedDecoder.boundOf(list)
   return (issue: SchemaIssue.Issue): boolean =>
     bound === undefined || issue._tag !== "Pointer" || Number(issue.path[0]) < bound
 }

@@ -4,7 +4,7 @@ import { randomBytes, write } from "../../src/access/ApiKey.ts"
 import { standardLimits } from "../../src/access/limits/Limits.ts"
 import type * as FinishedCall from "../../src/calls/FinishedCall.ts"
 import * as Pipeline from "../../src/calls/Pipeline.ts"
-import * as Requests from "../../src/calls/RequestOperations.ts"
+import * as RequestLogOperations from "../../src/calls/RequestLogOperations.ts"
 import { World } from "../../src/testing/World.ts"
 import { Ids, RequestId } from "../../src/wire/Ids.ts"
 import { cancel, list, live, pass, refusal, testInWorld } from "../quoting/support.ts"
@@ -86,7 +86,7 @@ describe("rate limits", () => {
       assert.strictEqual((yield* refusal(cancel("qreq_x", live)))._tag, "rate_limited")
       yield* list({}, live)
       yield* pass(1_000)
-      const { requests } = yield* call(Requests.listApiRequests, { error_code: "rate_limited" }, live)
+      const { requests } = yield* call(RequestLogOperations.listApiRequests, { error_code: "rate_limited" }, live)
       assert.deepStrictEqual(
         requests.map(({ operation, route, status }) => [operation, route, status]),
         [

@@ -10,7 +10,7 @@ import { generateSealKey, isGuessable, readKey, Seal, SealKeys } from "../../src
 import { SealedRows } from "../../src/access/sealing/SealedRows.ts"
 import type * as Operation from "../../src/calls/Operation.ts"
 import * as Pipeline from "../../src/calls/Pipeline.ts"
-import { ready } from "../../src/hosting.ts"
+import { ready } from "../../src/hostApi.ts"
 import { verifyWebhook } from "../../src/index.ts"
 import * as operations from "../../src/operations.ts"
 import { layer, sandboxCarriers } from "../../src/Quotewire.ts"

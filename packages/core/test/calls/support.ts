@@ -1,15 +1,15 @@
 import { Effect } from "effect"
 import type { Transport } from "../../src/calls/FinishedCall.ts"
-import * as Requests from "../../src/calls/RequestOperations.ts"
+import * as RequestLogOperations from "../../src/calls/RequestLogOperations.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 
 /** Lists the request log. */
 export const requests = (filters: object = {}, options?: CallOptions) =>
-  Effect.flatMap(World, ({ call }) => call(Requests.listApiRequests, filters, options))
+  Effect.flatMap(World, ({ call }) => call(RequestLogOperations.listApiRequests, filters, options))
 
 /** Reads one entry of the request log. */
 export const request = (id: string, options?: CallOptions) =>
-  Effect.flatMap(World, ({ call }) => call(Requests.getApiRequest, { id }, options))
+  Effect.flatMap(World, ({ call }) => call(RequestLogOperations.getApiRequest, { id }, options))
 
 /** A call as the agent endpoint passes it on. */
 export const agentTransport: Transport = {

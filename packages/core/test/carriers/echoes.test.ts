@@ -7,7 +7,7 @@ import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
 import * as Auth from "../../src/carriers/http/Auth.ts"
 import * as Offer from "../../src/carriers/Offer.ts"
 import * as Reply from "../../src/carriers/Reply.ts"
-import * as SecretForms from "../../src/carriers/secrets/SecretForms.ts"
+import * as SecretFinder from "../../src/carriers/secrets/SecretFinder.ts"
 import { kinds } from "../../src/kinds.ts"
 import { renters } from "../../src/lines/renters/line.ts"
 import { Asking } from "../../src/quoting/asking/Asking.ts"
@@ -287,7 +287,7 @@ describe("an action's link", () => {
       state: "TX",
       subject_ids: new Set(),
       handoff_hosts: ["carrier.example"],
-      secrets: SecretForms.make(secrets),
+      secrets: SecretFinder.make(secrets),
       now: 0
     })
 

@@ -8,7 +8,7 @@ import {
   ExchangeRecording,
   OnCarrierExchange
 } from "../../src/carriers/recorder/CarrierExchange.ts"
-import * as Exchange from "../../src/carriers/recorder/Exchange.ts"
+import * as StoredExchange from "../../src/carriers/recorder/StoredExchange.ts"
 import { kinds } from "../../src/kinds.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
@@ -23,12 +23,12 @@ export const onRecord = (environment: "sandbox" | "live" = "live") =>
     const workspace_id = organization.workspaces[environment]
     const page = yield* storage.page({
       workspace_id,
-      kind: Exchange.kind.name,
+      kind: StoredExchange.kind.name,
       order: "oldest",
       after: null,
       limit: 500
     })
-    return page.records.map(Exchange.kind.value)
+    return page.records.map(StoredExchange.kind.value)
   })
 
 /** The stored exchanges, still sealed. */
@@ -36,7 +36,13 @@ export const stored = Effect.gen(function* () {
   const storage = yield* Storage
   const { organization } = yield* World
   const workspace_id = organization.workspaces.live
-  const page = yield* storage.page({ workspace_id, kind: Exchange.kind.name, order: "oldest", after: null, limit: 500 })
+  const page = yield* storage.page({
+    workspace_id,
+    kind: StoredExchange.kind.name,
+    order: "oldest",
+    after: null,
+    limit: 500
+  })
   return page.records.map(({ body }) => body)
 })
 

@@ -3,7 +3,7 @@ import { Cause, Effect, Fiber, Layer, Logger, Metric, References, Tracer } from 
 import { HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
 import { type CarrierExchange, ExchangeRecording } from "../../src/carriers/recorder/CarrierExchange.ts"
-import * as Exchange from "../../src/carriers/recorder/Exchange.ts"
+import * as StoredExchange from "../../src/carriers/recorder/StoredExchange.ts"
 import { Retention } from "../../src/runner/Retention.ts"
 import { World } from "../../src/testing/World.ts"
 import { dayMs, minuteMs, secondMs } from "../../src/wire/Timestamp.ts"
@@ -200,7 +200,7 @@ describe("an exchange whose record cannot be stored", () => {
       surroundings: Layer.succeed(ExchangeRecording, all),
       around: (storage) => ({
         ...storage,
-        page: (query) => (query.kind === Exchange.kind.name ? Effect.die("no pages") : storage.page(query))
+        page: (query) => (query.kind === StoredExchange.kind.name ? Effect.die("no pages") : storage.page(query))
       })
     }
   )

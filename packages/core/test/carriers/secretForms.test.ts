@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import * as SecretForms from "../../src/carriers/secrets/SecretForms.ts"
+import * as SecretFinder from "../../src/carriers/secrets/SecretFinder.ts"
 
 /*
  * However a carrier transforms a secret before it sends it back, no part of it stays in the text.
@@ -114,7 +114,7 @@ describe("secrets repeated by a carrier", () => {
     fc.assert(
       fc.property(secret, calm, calm, drawn, (secret, before, after, draw) => {
         const told = write(secret, draw)
-        const { without, isIn } = SecretForms.make([secret])
+        const { without, isIn } = SecretFinder.make([secret])
         const text = `${before} ${told} ${after}`
         assert.isTrue(isIn(text))
         // A secret that ends with an escaped line break may take the blanks at the end of the text with it.
@@ -128,7 +128,7 @@ describe("secrets repeated by a carrier", () => {
       fc.property(secret, around, around, around, (secret, before, after, outer) => {
         const inner = base64(bytesOf(before + secret + after))
         const text = `{"told":"${base64(bytesOf(outer + inner))}"}`
-        const { isIn, without } = SecretForms.make([secret])
+        const { isIn, without } = SecretFinder.make([secret])
         assert.isTrue(isIn(text))
         assert.isFalse(isIn(without(text)))
       })
@@ -142,7 +142,7 @@ describe("secrets repeated by a carrier", () => {
         const told = write(secret, draw)
         const encoded = base64(bytesOf(before + told + after))
         const text = `{"told":"${isUrl ? encoded.replaceAll("+", "-").replaceAll("/", "_") : encoded}"}`
-        const { without } = SecretForms.make([secret])
+        const { without } = SecretFinder.make([secret])
         const [, left = ""] = /"told":"(.*)"/.exec(without(text).replaceAll("[redacted]", "....")) ?? []
         assert.notInclude(Buffer.from(left.replaceAll(".", ""), "base64").toString(), told)
         assert.include(without(text), "[redacted]")
@@ -161,7 +161,7 @@ describe("secrets repeated by a carrier", () => {
         fc.integer({ min: 4, max: 76 }),
         (secret, before, after, end, length) => {
           const told = lines(base64(bytesOf(before + secret + after)), length, end)
-          const left = SecretForms.make([secret]).without(told)
+          const left = SecretFinder.make([secret]).without(told)
           assert.include(left, "[redacted]")
           const read = left.replaceAll("[redacted]", "").replaceAll(/\\r\\n|&#13;|\s/g, "")
           assert.notInclude(Buffer.from(read, "base64").toString(), secret)
@@ -175,7 +175,7 @@ describe("secrets repeated by a carrier", () => {
     fc.assert(
       fc.property(long, calm, fc.nat(), (secret, before, at) => {
         const cut = secret.slice(0, 9 + (at % (secret.length - 9)))
-        assert.strictEqual(SecretForms.make([secret]).without(`${before} ${cut}`), `${before} [redacted]`)
+        assert.strictEqual(SecretFinder.make([secret]).without(`${before} ${cut}`), `${before} [redacted]`)
       })
     )
   })
@@ -187,20 +187,20 @@ describe("secrets repeated by a carrier", () => {
         const secrets = [secret, characters.slice(size).join(""), characters.slice(0, -size).join("")].filter(
           (text) => text.trim().length >= 4
         )
-        const left = SecretForms.make(secrets).without([...parts, ...secrets].join(secret))
+        const left = SecretFinder.make(secrets).without([...parts, ...secrets].join(secret))
         for (const text of secrets) assert.isFalse(left.split("[redacted]").some((part) => part.includes(text)))
       })
     )
   })
 
   it("are ignored if they are so short that they could occur by chance", () => {
-    const { isIn, without } = SecretForms.make(["", "abc", "    "])
+    const { isIn, without } = SecretFinder.make(["", "abc", "    "])
     assert.isFalse(isIn("abc"))
     assert.strictEqual(without("abc     abc"), "abc     abc")
   })
 
   it("are redacted without changing text that contains no secret", () => {
     const other = fc.string({ unit: fc.constantFrom(..."xyz %\\&;u#<>é😀12"), maxLength: 200 })
-    fc.assert(fc.property(other, (text) => SecretForms.make(["Q7-secret-of-acme"]).without(text) === text))
+    fc.assert(fc.property(other, (text) => SecretFinder.make(["Q7-secret-of-acme"]).without(text) === text))
   })
 })

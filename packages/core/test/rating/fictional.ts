@@ -1,6 +1,6 @@
 import type { RatedApplication } from "../../src/lines/Line.ts"
-import { answerOf, priceOf, riskOf } from "../../src/rating/Answer.ts"
 import { fictionalPlans } from "../../src/rating/fictionalPlans.ts"
+import { answerOf, priceOf, riskOf } from "../../src/rating/PlanAnswer.ts"
 import type { RatePlan } from "../../src/rating/RatePlan.ts"
 import type { Risk } from "../../src/rating/Variable.ts"
 

@@ -3,9 +3,9 @@ import { Effect, Result, Schema } from "effect"
 import * as fc from "fast-check"
 import { declineReasons } from "../../src/carriers/Carrier.ts"
 import { check as checkOffer } from "../../src/carriers/Offer.ts"
-import * as SecretForms from "../../src/carriers/secrets/SecretForms.ts"
+import * as SecretFinder from "../../src/carriers/secrets/SecretFinder.ts"
 import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
-import { answerOf, riskOf } from "../../src/rating/Answer.ts"
+import { answerOf, riskOf } from "../../src/rating/PlanAnswer.ts"
 import * as RatePlan from "../../src/rating/RatePlan.ts"
 import { ratePlanCarrier } from "../../src/rating/ratePlanCarrier.ts"
 import { lineNamed } from "../lines/applications.ts"
@@ -87,7 +87,7 @@ describe("a rate plan that passes the check", () => {
               state,
               subject_ids,
               handoff_hosts: [],
-              secrets: SecretForms.none,
+              secrets: SecretFinder.none,
               now: requestedAt
             })
             assert.isTrue(Result.isSuccess(checked))

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { servedStates, get as stateOf } from "../../src/lines/State.ts"
 import { segmentOf } from "../../src/rating/personal_auto/VehicleSegment.ts"
-import { lookUp } from "../../src/rating/Table.ts"
+import { lookUp } from "../../src/rating/tableLookup.ts"
 import golden from "../golden.json" with { type: "json" }
 import { assumed, autoFacts, dated, petFacts, reference, rentersFacts, today, zipOf } from "../sandbox/support.ts"
 import { planOf, plansOf, priced } from "./fictional.ts"

@@ -5,7 +5,7 @@ import example from "../../../../examples/rate-plan.json" with { type: "json" }
 import { servedStates } from "../../src/lines/State.ts"
 import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
 import { fictionalPlanFiles, fictionalPlans } from "../../src/rating/fictionalPlans.ts"
-import { ratePlanSchema } from "../../src/rating/Plan.ts"
+import { ratePlanSchema } from "../../src/rating/PlanFormat.ts"
 import * as RatePlan from "../../src/rating/RatePlan.ts"
 import { ratings } from "../../src/rating/ratings.ts"
 import { assumed, reference, today } from "../sandbox/support.ts"

@@ -4,7 +4,7 @@ import * as fc from "fast-check"
 import type { CarrierAdapter, CarrierAsk, CarrierCallback, CarrierOffer } from "../../src/carriers/Carrier.ts"
 import { check } from "../../src/carriers/Offer.ts"
 import { signatureHeader } from "../../src/carriers/SignedCallbacks.ts"
-import * as SecretForms from "../../src/carriers/secrets/SecretForms.ts"
+import * as SecretFinder from "../../src/carriers/secrets/SecretFinder.ts"
 import { type StateCode, servedStates } from "../../src/lines/State.ts"
 import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
 import { lineNamed } from "../lines/applications.ts"
@@ -296,7 +296,7 @@ describe("every offer from a fictional carrier", () => {
               state: asked.at.state,
               subject_ids: new Set(offer.subjects.map((subject) => subject.subject_id)),
               handoff_hosts: adapter.handoff_hosts,
-              secrets: SecretForms.none,
+              secrets: SecretFinder.none,
               now: asked.now
             })
             assert.isNotNull(checked)

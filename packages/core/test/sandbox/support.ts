@@ -11,7 +11,7 @@ import { assume as assumeRenters, type RentersFacts } from "../../src/lines/rent
 import { Renters } from "../../src/lines/renters/facts.ts"
 import type { StandardLineName } from "../../src/lines/standard.ts"
 import { fictionalPlans } from "../../src/rating/fictionalPlans.ts"
-import { fictionalCarriers } from "../../src/sandbox/fictional.ts"
+import { fictionalCarriers } from "../../src/sandbox/fictionalCarriers.ts"
 import { dayOf } from "../../src/wire/CalendarDay.ts"
 import { secondMs, toMillis } from "../../src/wire/Timestamp.ts"
 import { lineNamed } from "../lines/applications.ts"

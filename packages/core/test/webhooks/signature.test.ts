@@ -7,7 +7,7 @@ import { Webhook as StandardWebhook } from "standardwebhooks"
 import { Webhook as SvixWebhook } from "svix"
 import { BoundedMap } from "../../src/concurrency/BoundedMap.ts"
 import * as Signature from "../../src/webhooks/Signature.ts"
-import { verifyWebhook } from "../../src/webhooks/verify.ts"
+import { verifyWebhook } from "../../src/webhooks/verifyWebhook.ts"
 
 /** The example that the Standard Webhooks reference libraries and Svix publish. */
 const published = {

@@ -4,7 +4,7 @@ import { Base64, Base64Url } from "effect/encoding"
 import * as Fault from "../../concurrency/Fault.ts"
 import type { StoredRecord } from "../../storage/Change.ts"
 import type { Kinds } from "../../storage/Kind.ts"
-import { LateRecord, roughLengthOf } from "../../storage/Kind.ts"
+import { LazyRecord, roughLengthOf } from "../../storage/Kind.ts"
 import { type Storage, StorageUnavailable } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import { type KeyedTextCrypto, nonceBytes, TextCrypto } from "./TextCrypto.ts"
@@ -262,7 +262,7 @@ type Port = Storage["Service"]
  * The body is sealed when it is first read (docs/decisions/tuning.md). In-memory storage keeps this object, so it has
  * few fields.
  */
-class SealedRecord extends LateRecord {
+class SealedRecord extends LazyRecord {
   readonly open: StoredRecord
   private readonly workspace_id: WorkspaceId
   private readonly seal: (purpose: string, text: string) => string

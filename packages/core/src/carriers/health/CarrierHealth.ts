@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import * as Kind from "../../storage/Kind.ts"
 import { minuteMs, secondMs } from "../../wire/Timestamp.ts"
 import { maxAttemptMs, noAnswerReasons } from "../Carrier.ts"
-import type { CircuitChange } from "../recorder/Draft.ts"
+import type { CircuitChange } from "../recorder/ExchangeDraft.ts"
 
 /**
  * How many calls fall into each step of real time, oldest first. Each entry has the start of the step in milliseconds,

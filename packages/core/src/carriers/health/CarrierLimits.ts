@@ -8,7 +8,7 @@ import type { WorkspaceId } from "../../wire/Ids.ts"
 import { secondMs } from "../../wire/Timestamp.ts"
 import type { CarrierAdapter, CarrierAsk, CarrierLine } from "../Carrier.ts"
 import type { Candidate } from "../Eligibility.ts"
-import * as Draft from "../recorder/Draft.ts"
+import * as ExchangeDraft from "../recorder/ExchangeDraft.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 
 /** A call to a carrier's adapter, with the call's ask and workspace. */
@@ -72,20 +72,22 @@ export const make = Effect.gen(function* () {
   const { read, apply } = yield* makeSharedHealth
 
   const begin = (call: CallToCarrier, options: { readonly is_ask: boolean; readonly ignores_limits: boolean }) =>
-    apply(subjectAt(placeOf(call)), { type: "begin", limits: call.candidate.line, ...options })
+    apply(healthSubjectAt(placeOf(call)), { type: "begin", limits: call.candidate.line, ...options })
 
   /** Records that a call has ended. If storage is unavailable, the call is considered ended once its permit expires. */
   const end = (call: CallToCarrier, permit: CarrierHealth.Permit | null, outcome: Outcome) =>
     permit === null
       ? Effect.void
-      : apply(subjectAt(placeOf(call)), { type: "end", permit, outcome }).pipe(
-          Effect.tap(({ change }) => (change === null ? Effect.void : Draft.note((draft) => draft.changed(change)))),
+      : apply(healthSubjectAt(placeOf(call)), { type: "end", permit, outcome }).pipe(
+          Effect.tap(({ change }) =>
+            change === null ? Effect.void : ExchangeDraft.note((draft) => draft.changed(change))
+          ),
           Effect.ignore
         )
 
   const limits: CarrierLimits = {
     openCircuit: (place) =>
-      Effect.flatMap(read(subjectAt(place)), ({ health }) =>
+      Effect.flatMap(read(healthSubjectAt(place)), ({ health }) =>
         Effect.map(Clock.currentTimeMillis, (now) => CarrierHealth.blockingCircuit(health, now))
       ),
     ifRoom: <A, E>(carrierCall: CallToCarrier, call: Effect.Effect<A, E>, outcomeOf?: (value: A) => Outcome) =>
@@ -123,11 +125,11 @@ const placeOf = ({ ask: { environment, line }, candidate, workspace_id }: CallTo
   environment
 })
 
-const subjectAt = ({ candidate: { adapter }, environment, line, workspace_id }: HealthPlace): Subject =>
-  subjectOf(adapter, { environment, line, workspace_id })
+const healthSubjectAt = ({ candidate: { adapter }, environment, line, workspace_id }: HealthPlace): HealthSubject =>
+  healthSubjectOf(adapter, { environment, line, workspace_id })
 
 /** Identifies a health record, and the carrier that the record is about. */
-export interface Subject {
+export interface HealthSubject {
   readonly workspace_id: WorkspaceId
   readonly id: string
   readonly carrier_id: string
@@ -141,10 +143,10 @@ export interface Subject {
  * A carrier with connections has one record for each workspace, because a connection belongs to an organization in one
  * environment. For any other carrier, all calls in an environment are counted together.
  */
-export const subjectOf = (
+export const healthSubjectOf = (
   { carrier: { id: carrier_id }, connection }: CarrierAdapter,
-  { environment, line, workspace_id }: Pick<Subject, "environment" | "line" | "workspace_id">
-): Subject =>
+  { environment, line, workspace_id }: Pick<HealthSubject, "environment" | "line" | "workspace_id">
+): HealthSubject =>
   connection === undefined
     ? { workspace_id: directoryWorkspace, id: `${carrier_id} ${line} ${environment}`, carrier_id, line, environment }
     : { workspace_id, id: `${carrier_id} ${line}`, carrier_id, line, environment }
@@ -157,7 +159,7 @@ const maxWaitMs = 10_000
 
 /** A step, and the record that it changes. */
 interface StepOf {
-  readonly subject: Subject
+  readonly subject: HealthSubject
   readonly step: CarrierHealth.HealthStep
 }
 
@@ -169,7 +171,7 @@ export const makeSharedHealth = Effect.gen(function* () {
   const storage = yield* Storage
   const gauge = circuitGauge()
 
-  const read = Effect.fnUntraced(function* (subject: Subject) {
+  const read = Effect.fnUntraced(function* (subject: HealthSubject) {
     const stored = yield* storage.get({
       workspace_id: subject.workspace_id,
       kind: CarrierHealth.kind.name,
@@ -181,7 +183,7 @@ export const makeSharedHealth = Effect.gen(function* () {
   })
 
   const write = Effect.fnUntraced(function* (
-    subject: Subject,
+    subject: HealthSubject,
     health: CarrierHealth.CarrierHealth,
     previous: Change.StoredRecord | null,
     now: number
@@ -193,7 +195,10 @@ export const makeSharedHealth = Effect.gen(function* () {
     yield* gauge.seen(keyOf(subject), subject, health)
   })
 
-  const applyAll = Effect.fnUntraced(function* (subject: Subject, steps: ReadonlyArray<CarrierHealth.HealthStep>) {
+  const applyAll = Effect.fnUntraced(function* (
+    subject: HealthSubject,
+    steps: ReadonlyArray<CarrierHealth.HealthStep>
+  ) {
     const { health: healthBefore, record } = yield* read(subject)
     const now = yield* Clock.currentTimeMillis
     const results: Array<CarrierHealth.AfterStep> = []
@@ -220,13 +225,13 @@ export const makeSharedHealth = Effect.gen(function* () {
     queueOf: ({ subject }) => keyOf(subject)
   })
 
-  const apply = (subject: Subject, step: CarrierHealth.HealthStep) =>
+  const apply = (subject: HealthSubject, step: CarrierHealth.HealthStep) =>
     Effect.tap(send({ subject, step }), ({ change }) => (change === null ? Effect.void : report(subject, change)))
 
   return { read, apply }
 })
 
-const keyOf = ({ id, workspace_id }: Subject): string => `${workspace_id} ${id}`
+const keyOf = ({ id, workspace_id }: HealthSubject): string => `${workspace_id} ${id}`
 
 const openCircuits = Metric.gauge("quotewire_carrier_circuits_open", {
   description: "Circuits that are open, as this process sees them, by carrier, line and environment."
@@ -237,16 +242,16 @@ const changes = Metric.counter("quotewire_carrier_circuit_changes_total", {
   incremental: true
 })
 
-const labelsOf = ({ carrier_id: carrier, environment, line }: Subject) => ({ carrier, line, environment })
+const labelsOf = ({ carrier_id: carrier, environment, line }: HealthSubject) => ({ carrier, line, environment })
 
-const messages: { readonly [To in Draft.CircuitChange["to"]]: string } = {
+const messages: { readonly [To in ExchangeDraft.CircuitChange["to"]]: string } = {
   opened: "A carrier's circuit opened; the carrier is not asked",
   stays_open: "A carrier's circuit stays open; the carrier is not asked",
   closed: "A carrier's circuit closed; the carrier is asked again"
 }
 
 /** Logs and counts a change to a circuit. */
-const report = (subject: Subject, change: Draft.CircuitChange): Effect.Effect<void> =>
+const report = (subject: HealthSubject, change: ExchangeDraft.CircuitChange): Effect.Effect<void> =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const seconds =
@@ -272,12 +277,12 @@ const maxOpen = 10_000
 
 /** Makes the metric of open circuits. It counts only circuits that this process has seen. */
 const circuitGauge = () => {
-  const open = new BoundedMap<string, Subject>(maxOpen)
-  const isOfSame = (a: Subject, b: Subject) =>
+  const open = new BoundedMap<string, HealthSubject>(maxOpen)
+  const isOfSame = (a: HealthSubject, b: HealthSubject) =>
     a.carrier_id === b.carrier_id && a.line === b.line && a.environment === b.environment
   return {
     /** Updates the metric after the health under `key` was read or written. */
-    seen: (key: string, subject: Subject, health: CarrierHealth.CarrierHealth): Effect.Effect<void> =>
+    seen: (key: string, subject: HealthSubject, health: CarrierHealth.CarrierHealth): Effect.Effect<void> =>
       Effect.suspend(() => {
         if (open.has(key) === (health.open !== null)) return Effect.void
         if (health.open === null) open.delete(key)

@@ -82,7 +82,7 @@ const readAtOnce = 8
 interface FoundCircuit {
   readonly place: CarrierPlace
   readonly adapter: CarrierAdapter
-  readonly subject: CarrierLimits.Subject
+  readonly subject: CarrierLimits.HealthSubject
 }
 
 const make = Effect.gen(function* () {
@@ -189,12 +189,12 @@ const placesOf = (
     environment,
     organization_id,
     workspace_id
-  }: Pick<CarrierPlace, "environment" | "organization_id"> & Pick<CarrierLimits.Subject, "workspace_id">
+  }: Pick<CarrierPlace, "environment" | "organization_id"> & Pick<CarrierLimits.HealthSubject, "workspace_id">
 ): ReadonlyArray<FoundCircuit> =>
   Object.keys(adapter.lines).map((line) => ({
     place: { carrier_id: adapter.carrier.id, line, environment, organization_id },
     adapter,
-    subject: CarrierLimits.subjectOf(adapter, { environment, line, workspace_id })
+    subject: CarrierLimits.healthSubjectOf(adapter, { environment, line, workspace_id })
   }))
 
 /** Fails with `invalid_input` if no carrier of the program matches. */

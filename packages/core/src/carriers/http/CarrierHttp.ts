@@ -1,8 +1,8 @@
 import { Cache, Effect, Random } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Environment } from "../../access/Caller.ts"
-import * as CallTime from "../CallTime.ts"
 import type { ConnectionValues } from "../Carrier.ts"
+import * as TimeBudget from "../TimeBudget.ts"
 import { authorized, inEnvironment } from "./Auth.ts"
 import { type CarrierHttpError, CarrierHttpMistake, jitterMs, pauseBeforeRepeat, timedOut } from "./CarrierHttpError.ts"
 import { type CarrierHttpOptions, defaultMaxBytes, faultsOf } from "./CarrierHttpOptions.ts"
@@ -103,7 +103,7 @@ const caller =
       const timeoutMs = timeoutOf(prepared, context, requested)
       const attempt = attemptOf(options, context, prepared, requested)
       return yield* withRepeats(attempt, requested.idempotent ?? context.idempotent).pipe(
-        CallTime.limited({ millis: timeoutMs }, () => timedOut(prepared.target, timeoutMs))
+        TimeBudget.withinLimit({ millis: timeoutMs }, () => timedOut(prepared.target, timeoutMs))
       )
     }).pipe(Effect.tapDefect((defect) => (defect instanceof CarrierHttpMistake ? logMistake(defect) : Effect.void)))
 
@@ -186,7 +186,7 @@ const withRepeats = (attempt: Effect.Effect<ReceivedResponse, Failed>, isIdempot
           return yield* run({ ...done, renewed: true })
         }
         if (done.repeated || (isSent && !isIdempotent)) return yield* error
-        const pauseMs = pauseBeforeRepeat(error, yield* CallTime.left, yield* Random.nextIntBetween(0, jitterMs))
+        const pauseMs = pauseBeforeRepeat(error, yield* TimeBudget.leftMs, yield* Random.nextIntBetween(0, jitterMs))
         if (pauseMs === null) return yield* error
         yield* Effect.sleep(pauseMs)
         return yield* run({ ...done, repeated: true })

@@ -2,7 +2,7 @@ import { Effect, Result } from "effect"
 import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import * as Xml from "../../wire/Xml.ts"
 import { secretsInHeaders } from "../secrets/Redaction.ts"
-import * as SecretForms from "../secrets/SecretForms.ts"
+import * as SecretFinder from "../secrets/SecretFinder.ts"
 import { type AnswerSchema, checkOf, shapeOf } from "./AnswerSchema.ts"
 import { type CarrierHttpError, mismatch, notJson, notXml, type Target } from "./CarrierHttpError.ts"
 import { decoderOf } from "./Charset.ts"
@@ -141,7 +141,7 @@ const maxRules = 5
 const safePath = /^[@#]?[A-Za-z_][\w:-]{0,63}(?:\.(?:[@#]?[A-Za-z_][\w:-]{0,63}|\d{1,4}))*$/
 
 const rulesOf = (findings: ReadonlyArray<BrokenRule>, sent: ReceivedResponse["sent"]): ReadonlyArray<BrokenRule> => {
-  const { without } = SecretForms.make(secretsInHeaders(sent))
+  const { without } = SecretFinder.make(secretsInHeaders(sent))
   return findings
     .slice(0, maxRules)
     .map(({ path, message }) => ({ path: safePath.test(path) ? without(path) : "", message: without(message) }))

@@ -2,8 +2,8 @@ import { Cache, Context, Data, Effect, Exit, Redacted, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Environment } from "../../access/Caller.ts"
 import { hourMs, minuteMs, secondMs } from "../../wire/Timestamp.ts"
-import * as CallTime from "../CallTime.ts"
 import type { ConnectionValues } from "../Carrier.ts"
+import * as TimeBudget from "../TimeBudget.ts"
 import { inEnvironment, type OAuth, valueOf } from "./Auth.ts"
 import { type CarrierHttpError, type Target, timedOut } from "./CarrierHttpError.ts"
 import { userAgent } from "./CarrierRequest.ts"
@@ -93,7 +93,7 @@ const ask = Effect.fnUntraced(function* (grant: Grant): Effect.fn.Return<Token, 
   const target: Target = { method: "POST", path: pathname, host }
   const request: SentRequest.SentRequest = { ...target, purpose: "token", redact: [], accept: [] }
   const received = yield* SentRequest.send(requestOf(grant), request, { max_bytes: maxBytes }).pipe(
-    CallTime.limited({ millis: limitMs }, () => timedOut(target, limitMs))
+    TimeBudget.withinLimit({ millis: limitMs }, () => timedOut(target, limitMs))
   )
   const { access_token, expires_in = null } = yield* new FailingAnswer(received).json(TokenAnswer)
   return { access_token: Redacted.make(access_token), use_ms: useMs(expires_in) }

@@ -6,9 +6,9 @@ import {
   type HttpClientRequest,
   type HttpClientResponse
 } from "effect/http"
-import * as CallTime from "../CallTime.ts"
 import { CarrierConnections } from "../CarrierConnections.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
+import * as TimeBudget from "../TimeBudget.ts"
 import {
   type CarrierHttpError,
   noFreeConnection,
@@ -99,7 +99,7 @@ const onConnection =
   <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E | CarrierHttpError> =>
     Effect.flatMap(CarrierConnections, ({ take }) =>
       take(target.host).pipe(
-        CallTime.waiting(() => noFreeConnection(target)),
+        TimeBudget.waiting(() => noFreeConnection(target)),
         Effect.andThen(request),
         Effect.scoped
       )

@@ -1,7 +1,7 @@
 import { Context, Function } from "effect"
 import type { Environment } from "../../access/Caller.ts"
 import type { QuoteRequestId } from "../../wire/Ids.ts"
-import type { Exchange, HttpExchange } from "./Exchange.ts"
+import type { HttpExchange, StoredExchange } from "./StoredExchange.ts"
 
 /**
  * Which exchanges with carriers are recorded.
@@ -28,7 +28,7 @@ export const ExchangeRecording = Context.Reference<{ readonly [E in Environment]
  */
 export interface CarrierExchange
   extends Pick<
-    Exchange,
+    StoredExchange,
     | "exchange"
     | "carrier_id"
     | "attempt"

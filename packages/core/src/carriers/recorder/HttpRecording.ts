@@ -8,8 +8,8 @@ import { decoderOf } from "../http/Charset.ts"
 import { CurrentRequest, isAnswer } from "../http/SentRequest.ts"
 import * as Redaction from "../secrets/Redaction.ts"
 import { maxReadCharacters, type RawBody, type RawMessage } from "../secrets/Redaction.ts"
-import type { SecretForms } from "../secrets/SecretForms.ts"
-import type { HttpExchange } from "./Exchange.ts"
+import type { SecretFinder } from "../secrets/SecretFinder.ts"
+import type { HttpExchange } from "./StoredExchange.ts"
 
 type HttpSummary = Omit<HttpExchange, "request" | "response">
 
@@ -28,7 +28,7 @@ export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "st
 export type AddHttp = (begun: RawHttp) => (known: Partial<RawHttp>) => void
 
 /** An HTTP exchange without its headers and bodies. */
-export const summaryOf = (http: RawHttp, secrets: SecretForms): HttpSummary => ({
+export const summaryOf = (http: RawHttp, secrets: SecretFinder): HttpSummary => ({
   direction: http.direction,
   method: http.method,
   ...Redaction.address(http.url, secrets),

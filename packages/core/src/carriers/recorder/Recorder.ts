@@ -9,19 +9,19 @@ import type { CarrierAdapter, CarrierCallback, ConnectionValues } from "../Carri
 import { CarrierConnections } from "../CarrierConnections.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
 import * as Redaction from "../secrets/Redaction.ts"
-import * as SecretForms from "../secrets/SecretForms.ts"
+import * as SecretFinder from "../secrets/SecretFinder.ts"
 import {
   type CarrierExchange,
   ExchangeRecording,
   OnCarrierExchange,
   type RecordedExchanges
 } from "./CarrierExchange.ts"
-import { Draft } from "./Draft.ts"
-import * as Exchange from "./Exchange.ts"
+import { ExchangeDraft } from "./ExchangeDraft.ts"
 import * as HttpRecording from "./HttpRecording.ts"
+import * as StoredExchange from "./StoredExchange.ts"
 
 /** The quote request to which an exchange belongs, and the time of the exchange. */
-export interface Subject {
+export interface ExchangeSubject {
   readonly workspace_id: WorkspaceId
   readonly quote_request_id: QuoteRequestId
   readonly application_id: ApplicationId
@@ -38,8 +38,10 @@ const make = Effect.gen(function* () {
   const findSecrets = findingSecrets(yield* RecentSecrets)
 
   /** The secrets that an answer could repeat. A fictional carrier has no secrets, because nothing is sent to it. */
-  const secretsOf = (draft: Draft | null, connection: ConnectionValues | undefined): SecretForms.SecretForms =>
-    draft === null ? SecretForms.none : findSecrets(draft, connection)
+  const secretsOf = (
+    draft: ExchangeDraft | null,
+    connection: ConnectionValues | undefined
+  ): SecretFinder.SecretFinder => (draft === null ? SecretFinder.none : findSecrets(draft, connection))
 
   return { ...drafts, secretsOf, ...(yield* makeEnds(findSecrets)) }
 })
@@ -50,11 +52,14 @@ const makeDrafts = Effect.gen(function* () {
   const usual = { transport: yield* CarrierTransport, connections: yield* CarrierConnections }
 
   /** Begins the draft of an exchange. Returns null for a fictional carrier, because nothing is exchanged with it. */
-  const begin = (exchange: Exchange.ExchangeType, adapter: CarrierAdapter): Effect.Effect<Draft | null> =>
+  const begin = (
+    exchange: StoredExchange.ExchangeType,
+    adapter: CarrierAdapter
+  ): Effect.Effect<ExchangeDraft | null> =>
     adapter.simulation === undefined
       ? Effect.contextWith((context: Context.Context<never>) =>
           Effect.succeed(
-            new Draft(exchange, adapter, {
+            new ExchangeDraft(exchange, adapter, {
               transport: Context.getOrUndefined(context, CarrierTransport) ?? usual.transport,
               connections: Context.getOrUndefined(context, CarrierConnections) ?? usual.connections
             })
@@ -63,7 +68,10 @@ const makeDrafts = Effect.gen(function* () {
       : Effect.succeed(null)
 
   /** Begins the draft of a callback that a carrier has sent. */
-  const beginCallback = (adapter: CarrierAdapter, carrierCallback: CarrierCallback): Effect.Effect<Draft | null> =>
+  const beginCallback = (
+    adapter: CarrierAdapter,
+    carrierCallback: CarrierCallback
+  ): Effect.Effect<ExchangeDraft | null> =>
     Effect.gen(function* () {
       const draft = yield* begin("callback", adapter)
       draft?.addHttp(HttpRecording.received(carrierCallback, yield* Clock.currentTimeMillis))
@@ -73,14 +81,14 @@ const makeDrafts = Effect.gen(function* () {
   return { begin, beginCallback }
 })
 
-type FindSecrets = (draft: Draft, connection: ConnectionValues | undefined) => SecretForms.SecretForms
+type FindSecrets = (draft: ExchangeDraft, connection: ConnectionValues | undefined) => SecretFinder.SecretFinder
 
 /** Makes a function that finds the secrets that an exchange must not keep or show, based on its current draft. */
 const findingSecrets = (recent: RecentlySent): FindSecrets => {
-  const finderOf = SecretForms.remembering(maxFinders)
+  const finderOf = SecretFinder.cachingFinders(maxFinders)
   return (draft, connection) => {
     const sentSecrets = recent.remember(draft.adapter.carrier.id, draft.secretsSent())
-    return SecretForms.ofCarrier(draft.adapter, connection, sentSecrets, finderOf)
+    return SecretFinder.ofCarrier(draft.adapter, connection, sentSecrets, finderOf)
   }
 }
 
@@ -90,7 +98,11 @@ const makeEnds = Effect.fnUntraced(function* (findSecrets: FindSecrets) {
   const recording = yield* ExchangeRecording
   const onExchange = yield* OnCarrierExchange
 
-  const ended = Effect.fnUntraced(function* (draft: Draft, call: NonNullable<Draft["call"]>, subject: Subject | null) {
+  const ended = Effect.fnUntraced(function* (
+    draft: ExchangeDraft,
+    call: NonNullable<ExchangeDraft["call"]>,
+    subject: ExchangeSubject | null
+  ) {
     const secrets = findSecrets(draft, subject?.connection)
     const summary = summaryOf(draft, call, subject, secrets)
     yield* measure(summary)
@@ -99,14 +111,17 @@ const makeEnds = Effect.fnUntraced(function* (findSecrets: FindSecrets) {
     const number = draft.exchange === "ask" ? null : yield* nextNumber(storage, subject)
     if (number === null && draft.exchange !== "ask") return none
     const redaction = Redaction.redactionOf(draft.adapter, secrets)
-    return [Exchange.toStored(exchangeOf(draft, summary, subject, redaction, number), ids.exchange())]
+    return [StoredExchange.toStored(exchangeOf(draft, summary, subject, redaction, number), ids.exchange())]
   })
 
   /**
    * Ends an exchange, and returns the records that its change must write: one record, or no record. It never fails: it
    * logs what it cannot record. `subject` is null if the exchange's request is unknown.
    */
-  const end = (draft: Draft | null, subject: Subject | null): Effect.Effect<ReadonlyArray<Change.StoredRecord>> =>
+  const end = (
+    draft: ExchangeDraft | null,
+    subject: ExchangeSubject | null
+  ): Effect.Effect<ReadonlyArray<Change.StoredRecord>> =>
     draft === null || draft.call === null
       ? Effect.succeed(none)
       : Effect.catchCause(ended(draft, draft.call, subject), (cause) => Effect.as(logLost(cause), none))
@@ -115,7 +130,11 @@ const makeEnds = Effect.fnUntraced(function* (findSecrets: FindSecrets) {
    * Ends an exchange whose answer changes nothing, such as a late callback, and stores only the exchange's record.
    * Stores nothing if the expected record has changed.
    */
-  const endAlone = (draft: Draft | null, subject: Subject, expects: Change.Expectation): Effect.Effect<void> =>
+  const endAlone = (
+    draft: ExchangeDraft | null,
+    subject: ExchangeSubject,
+    expects: Change.Expectation
+  ): Effect.Effect<void> =>
     Effect.flatMap(end(draft, subject), (writes) =>
       writes.length === 0
         ? Effect.void
@@ -213,36 +232,37 @@ const report = (onExchange: (exchange: CarrierExchange) => void, summary: Carrie
   )
 
 /** The number for a request's next exchange that is not an ask; null if it exceeds the maximum. */
-const nextNumber = (storage: Storage["Service"], { application_id, workspace_id }: Subject) =>
+const nextNumber = (storage: Storage["Service"], { application_id, workspace_id }: ExchangeSubject) =>
   Effect.map(
     storage.page({
       workspace_id,
-      kind: Exchange.kind.name,
+      kind: StoredExchange.kind.name,
       parent: application_id,
-      status: Exchange.repeated,
+      status: StoredExchange.repeated,
       order: "newest",
       after: null,
       limit: 1
     }),
     ({ records: [record] }) => {
-      const number = record === undefined ? 1 : (Exchange.kind.value(record).number ?? 0) + 1
-      return number > Exchange.maxRepeated ? null : number
+      const number = record === undefined ? 1 : (StoredExchange.kind.value(record).number ?? 0) + 1
+      return number > StoredExchange.maxRepeated ? null : number
     }
   )
 
 const logLost = (cause: Cause.Cause<unknown>) => Fault.log("Could not record an exchange with a carrier", cause)
 
-const isWanted = (recorded: RecordedExchanges, outcome: Exchange.ExchangeOutcome): boolean =>
+const isWanted = (recorded: RecordedExchanges, outcome: StoredExchange.ExchangeOutcome): boolean =>
   recorded === "all" || (recorded === "failures" && isFailure(outcome))
 
 /** Whether an outcome is a failure: the carrier gave no usable answer. */
-const isFailure = (outcome: Exchange.ExchangeOutcome): boolean => outcome === "unavailable" || outcome === "refused"
+const isFailure = (outcome: StoredExchange.ExchangeOutcome): boolean =>
+  outcome === "unavailable" || outcome === "refused"
 
 const summaryOf = (
-  draft: Draft,
-  { duration_ms, started_at }: NonNullable<Draft["call"]>,
-  subject: Subject | null,
-  secrets: SecretForms.SecretForms
+  draft: ExchangeDraft,
+  { duration_ms, started_at }: NonNullable<ExchangeDraft["call"]>,
+  subject: ExchangeSubject | null,
+  secrets: SecretFinder.SecretFinder
 ): CarrierExchange => ({
   exchange: draft.exchange,
   carrier_id: draft.adapter.carrier.id,
@@ -264,12 +284,12 @@ const summaryOf = (
 })
 
 const exchangeOf = (
-  draft: Draft,
+  draft: ExchangeDraft,
   summary: CarrierExchange,
-  { application_id, at, environment, line, quote_request_id }: Subject,
+  { application_id, at, environment, line, quote_request_id }: ExchangeSubject,
   redaction: Redaction.Redaction,
   number: number | null
-): Exchange.Exchange => ({
+): StoredExchange.StoredExchange => ({
   ...summary,
   quote_request_id,
   application_id,

@@ -3,8 +3,8 @@ import { Base64 } from "effect/encoding"
 import * as Json from "../../wire/Json.ts"
 import * as Xml from "../../wire/Xml.ts"
 import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
-import * as SecretForms from "./SecretForms.ts"
-import { redacted } from "./SecretForms.ts"
+import * as SecretFinder from "./SecretFinder.ts"
+import { redacted } from "./SecretFinder.ts"
 
 /* Finds the secrets in requests to carriers, and records messages without them. */
 
@@ -94,7 +94,7 @@ export interface Redaction {
   /** Whether bodies that are neither JSON, XML nor forms are recorded. */
   readonly keeps_text: boolean
   /** Values that are never recorded in any form, such as an API key. */
-  readonly secrets: SecretForms.SecretForms
+  readonly secrets: SecretFinder.SecretFinder
 }
 
 /** What an adapter declares about its secrets and the bodies of its exchanges. */
@@ -103,7 +103,7 @@ export type Declared = Pick<CarrierAdapter, "connection" | "keeps_text_bodies" |
 /** How to redact an adapter's exchanges, which may contain these secrets. */
 export const redactionOf = (
   { keeps_text_bodies = false, redact: paths = [] }: Omit<Declared, "connection">,
-  secrets: SecretForms.SecretForms
+  secrets: SecretFinder.SecretFinder
 ): Redaction => ({ paths, keeps_text: keeps_text_bodies, secrets })
 
 /** How to redact an adapter's exchanges after it has sent these requests over a connection with these values. */
@@ -111,7 +111,7 @@ export const redactionAfter = (
   adapter: Declared,
   values: ConnectionValues | undefined,
   requests: ReadonlyArray<SentMessage>
-): Redaction => redactionOf(adapter, SecretForms.ofCarrier(adapter, values, secretsSent(requests)))
+): Redaction => redactionOf(adapter, SecretFinder.ofCarrier(adapter, values, secretsSent(requests)))
 
 /** One side of an HTTP exchange. */
 export const RecordedMessage = Schema.Struct({
@@ -336,7 +336,7 @@ const emptied = ({ attributes, children, name }: Xml.XmlElement): Xml.XmlElement
 /** A URL as recorded: its host, its path, and the names of the query parameters without their values. */
 export const address = (
   { host, pathname, searchParams }: Pick<URL, "host" | "pathname" | "searchParams">,
-  secrets: SecretForms.SecretForms
+  secrets: SecretFinder.SecretFinder
 ): { readonly host: string; readonly path: string } => {
   const names = [...new Set(searchParams.keys())].join("&")
   const path = secrets.without(names === "" ? pathname : `${pathname}?${names}`)

@@ -11,14 +11,14 @@ import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
 import { commit, retryOnConflict, Storage } from "../../storage/Storage.ts"
 import type { Ids } from "../../wire/Ids.ts"
 import { secondMs } from "../../wire/Timestamp.ts"
-import type { Part } from "../Quote.ts"
+import type { ChangePart } from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import * as Start from "../Start.ts"
 import * as AskMark from "./AskMark.ts"
-import * as AskRecords from "./AskRecords.ts"
-import { lacksConnection, logged, type PendingAsk } from "./AskRecords.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
 import * as CircuitNote from "./CircuitNote.ts"
+import * as PendingAsks from "./PendingAsks.ts"
+import { lacksConnection, logged, type PendingAsk } from "./PendingAsks.ts"
 import * as ReplyRules from "./ReplyRules.ts"
 
 const make = Effect.gen(function* () {
@@ -36,7 +36,7 @@ export class AskJobs extends Context.Service<AskJobs, Effect.Success<typeof make
     | Ids
     | Workspaces
     | CarrierClient
-    | AskRecords.AskRecords
+    | PendingAsks.PendingAsks
     | CarrierReferences.CarrierReferences
     | Recorder.Recorder
   > = Layer.effect(AskJobs, make)
@@ -45,10 +45,10 @@ export class AskJobs extends Context.Service<AskJobs, Effect.Success<typeof make
 /** Makes the functions with which every ask job begins and ends. */
 const makeJobs = Effect.gen(function* () {
   const storage = yield* Storage
-  const askRecords = yield* AskRecords.AskRecords
+  const askRecords = yield* PendingAsks.PendingAsks
 
   /** Finishes a job in the same change that stores its results. */
-  const finish = (job: ClaimedJob, part: Partial<Part> & Partial<Pick<Change.Change, "expects">> = {}) =>
+  const finish = (job: ClaimedJob, part: Partial<ChangePart> & Partial<Pick<Change.Change, "expects">> = {}) =>
     storage.commit(Change.make(job.workspace_id, { ...part, finishes: [job] }))
 
   /** Loads a job's pending ask. If the ask is no longer pending, finishes the job and returns null. */
@@ -67,7 +67,7 @@ const makeJobs = Effect.gen(function* () {
       })
       if (pending !== null) return pending
     }
-    yield* AskRecords.logNotCalled(exchangeOf(job), carrier_id, quote_request_id)
+    yield* PendingAsks.logNotCalled(exchangeOf(job), carrier_id, quote_request_id)
     yield* finish(job)
     return null
   })
@@ -92,7 +92,7 @@ const nothingSeen = (): Seen => ({ newest: null })
  */
 const makeApply = Effect.gen(function* () {
   const storage = yield* Storage
-  const askRecords = yield* AskRecords.AskRecords
+  const askRecords = yield* PendingAsks.PendingAsks
   const refs = yield* CarrierReferences.CarrierReferences
   const applyReply = yield* ReplyRules.make
   const recorder = yield* Recorder.Recorder
@@ -107,14 +107,17 @@ const makeApply = Effect.gen(function* () {
     const secrets = recorder.secretsOf(pendingAsk.draft, pendingAsk.ask.connection)
     const read = yield* logged(pendingAsk, ReplyRules.checkReply(pendingAsk, reply, secrets, at))
     const checked = read.kind === "pending" ? yield* logged(pendingAsk, refs.accept(pendingAsk, read)) : read
-    const recorded = yield* logged(pendingAsk, recorder.end(pendingAsk.draft, AskRecords.subjectOf(pendingAsk)))
+    const recorded = yield* logged(
+      pendingAsk,
+      recorder.end(pendingAsk.draft, PendingAsks.exchangeSubjectOf(pendingAsk))
+    )
     const isOvertaken = seen.newest !== null && seen.newest.version > pendingAsk.request.version
     let requestRead = isOvertaken ? seen.newest : pendingAsk.request
     const attempt = Effect.gen(function* () {
       const request = requestRead ?? (yield* askRecords.request(pendingAsk.workspace_id, pendingAsk.request.id))
       requestRead = null
       // If the request has been erased in the meantime, nothing is left to answer.
-      const part: Partial<Part> =
+      const part: Partial<ChangePart> =
         request === null ? {} : yield* applyReply({ ...pendingAsk, request }, { ...arrived, reply: checked })
       // An erasure ends the request before it erases the facts. From then on, no record about the facts may be added.
       const records = request === null || QuoteRequest.isFinal(request) ? [] : recorded
@@ -128,14 +131,14 @@ const makeApply = Effect.gen(function* () {
       yield* storage.commit(Change.make(pendingAsk.workspace_id, change))
       seen.newest = requestIn(part) ?? request
       const isDropped = isAnswer(checked) && (part.writes ?? []).length === 0
-      if (isDropped) yield* AskRecords.logLate(pendingAsk.candidate.adapter.carrier.id, pendingAsk.request.id)
+      if (isDropped) yield* PendingAsks.logLate(pendingAsk.candidate.adapter.carrier.id, pendingAsk.request.id)
     })
     yield* retryOnConflict(attempt)
   })
 })
 
 /** The version of a request that a part writes; null if the part writes no request. */
-const requestIn = ({ writes = [] }: Partial<Part>): QuoteRequest.QuoteRequest | null => {
+const requestIn = ({ writes = [] }: Partial<ChangePart>): QuoteRequest.QuoteRequest | null => {
   const written = writes.find(({ kind }) => kind === QuoteRequest.kind.name)
   return written === undefined ? null : QuoteRequest.kind.value(written)
 }
@@ -217,13 +220,13 @@ const insteadOfAsking = (claimed: ClaimedAsk): AskStep | null => {
   // A postponed job is ordered, and an ordered job can be decided more than once. Therefore it does not call the
   // carrier itself, but queues a separate, unordered job for the call.
   if (payload.put_off === true) {
-    return { later: AskRecords.job(pending, "ask_carrier", AskRecords.payloadOf(pending), at) }
+    return { later: PendingAsks.askJob(pending, "ask_carrier", PendingAsks.payloadOf(pending), at) }
   }
   const never_asked = isFirstTry(claimed)
-  if (isTooLate(pending)) return { reply: payload.had_no_room === true ? notNow.no_room : silence, never_asked }
-  if (lacksConnection(pending)) return { reply: silence, never_asked, note: logWithout }
+  if (isTooLate(pending)) return { reply: payload.had_no_room === true ? notNow.no_room : silentReply, never_asked }
+  if (lacksConnection(pending)) return { reply: silentReply, never_asked, note: logWithout }
   return wasCutOff(job, pending) && pending.candidate.line.idempotent
-    ? { reply: cutOff, note: noteDeath(pending, at), again: pauseBeforeSecondTry(pending) }
+    ? { reply: cutOffReply, note: noteDeath(pending, at), again: pauseBeforeSecondTry(pending) }
     : null
 }
 
@@ -234,7 +237,7 @@ const afterAsking = (claimed: ClaimedAsk, askResult: AskResult, now: number): As
     case "replied":
       return { reply: askResult.reply, again: pauseBeforeRepeat(pending, askResult.reply, now) }
     case "in_doubt":
-      return { reply: silence, ...(wasCutOff(job, pending) && { note: noteDeath(pending, at) }) }
+      return { reply: silentReply, ...(wasCutOff(job, pending) && { note: noteDeath(pending, at) }) }
     default: {
       const { _tag: reason, again_after_ms } = askResult
       if (!hasTimeAfter(pending, again_after_ms)) return { reply: notNow[reason], never_asked: isFirstTry(claimed) }
@@ -314,10 +317,10 @@ export const noteDeath = ({ draft }: PendingAsk, now: number): Effect.Effect<voi
   )
 
 /** The reply that stands in for a call that was cut off. */
-export const cutOff = Reply.unavailable("carrier_error")
+export const cutOffReply = Reply.unavailable("carrier_error")
 
 /** The reply that stands in for an ask that cannot be made, or that may already have been made. */
-export const silence = Reply.unavailable("timeout")
+export const silentReply = Reply.unavailable("timeout")
 
 const logWithout = Effect.logWarning("Did not ask a carrier: its connection was removed after the request began")
 
@@ -375,5 +378,5 @@ const noteOf = ({ ask, candidate, draft, request }: PendingAsk, now: number) => 
 }
 
 /** The kind of exchange with the adapter that a job makes. */
-const exchangeOf = ({ kind }: ClaimedJob): AskRecords.JobExchange =>
+const exchangeOf = ({ kind }: ClaimedJob): PendingAsks.JobExchangeType =>
   kind === "poll_carrier" ? "poll" : kind === "carrier_callback" ? "callback" : "ask"

@@ -8,10 +8,10 @@ import type { JobHandlers } from "../../runner/JobHandler.ts"
 import type { Storage, StorageUnavailable } from "../../storage/Storage.ts"
 import type { Ids } from "../../wire/Ids.ts"
 import { AskJobs } from "./AskJobs.ts"
-import type * as AskRecords from "./AskRecords.ts"
 import * as Callbacks from "./Callbacks.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
 import * as Collecting from "./Collecting.ts"
+import type * as PendingAsks from "./PendingAsks.ts"
 import * as Polling from "./Polling.ts"
 import * as Refreshes from "./Refreshes.ts"
 
@@ -33,7 +33,7 @@ export class Asking extends Context.Service<
   static readonly layer: Layer.Layer<
     Asking,
     never,
-    Storage | Seal | Ids | Workspaces | CarrierAdapters | CarrierClient | AskRecords.AskRecords | Recorder.Recorder
+    Storage | Seal | Ids | Workspaces | CarrierAdapters | CarrierClient | PendingAsks.PendingAsks | Recorder.Recorder
   > = Layer.effect(
     Asking,
     Effect.gen(function* () {

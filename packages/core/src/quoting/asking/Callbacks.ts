@@ -11,7 +11,7 @@ import {
 } from "../../carriers/Carrier.ts"
 import { checkedReply, logUnavailable, orIfThrown } from "../../carriers/CarrierClient.ts"
 import * as Reply from "../../carriers/Reply.ts"
-import * as Draft from "../../carriers/recorder/Draft.ts"
+import * as ExchangeDraft from "../../carriers/recorder/ExchangeDraft.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as ClockHold from "../../runner/ClockHold.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
@@ -20,14 +20,14 @@ import type { WorkspaceId } from "../../wire/Ids.ts"
 import { isPending, type QuoteRequest } from "../QuoteRequest.ts"
 import { factsStored } from "../Start.ts"
 import { AskJobs } from "./AskJobs.ts"
-import * as AskRecords from "./AskRecords.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
+import * as PendingAsks from "./PendingAsks.ts"
 
 /** Makes the functions that apply carriers' callbacks, and that play simulated carriers' callbacks. */
 export const make = Effect.gen(function* () {
   const seal = yield* Seal
   const workspaces = yield* Workspaces
-  const askRecords = yield* AskRecords.AskRecords
+  const askRecords = yield* PendingAsks.PendingAsks
   const { finish, load, applyAndCommit } = yield* AskJobs
   const recorder = yield* Recorder.Recorder
   const read = yield* makeRead
@@ -49,7 +49,7 @@ export const make = Effect.gen(function* () {
         : null
     if (pending !== null) yield* applyAndCommit({ ...pending, draft }, { reply: matched.reply, at: now }, null)
     else {
-      yield* AskRecords.logLate(carrier_id, matched.id)
+      yield* PendingAsks.logLate(carrier_id, matched.id)
       if (request !== null)
         yield* recorder.endAlone(
           draft,
@@ -74,7 +74,7 @@ export const make = Effect.gen(function* () {
     const played = Effect.suspend(
       () => (ref === null ? null : adapter.simulation?.callback(pending.ask, ref)) ?? Effect.succeed(null)
     )
-    const carrierCallback = yield* AskRecords.logged(pending, orIfThrown(() => null)(played))
+    const carrierCallback = yield* PendingAsks.logged(pending, orIfThrown(() => null)(played))
     // A simulated carrier's callback cannot be too early: it is played in this process, which already knows the
     // reference.
     const matched =
@@ -121,7 +121,9 @@ const makeRead = Effect.gen(function* () {
       const adapter = adapters.find(({ carrier }) => carrier.id === carrierId)
       if (adapter?.callback === undefined) return null
       const draft = yield* recorder.beginCallback(adapter, carrierCallback)
-      const matched = yield* Draft.during(draft)(Draft.watched(null, answerOf, readBy(adapter, carrierCallback)))
+      const matched = yield* ExchangeDraft.during(draft)(
+        ExchangeDraft.watched(null, answerOf, readBy(adapter, carrierCallback))
+      )
       if (matched !== null) return { ...matched, draft }
       // No quote request was found for this callback, so the exchange is counted and reported, but not stored.
       yield* recorder.end(draft, null)
@@ -134,7 +136,7 @@ const makeRead = Effect.gen(function* () {
 const answerOf = (matched: { readonly reply: CarrierReply } | null) => matched?.reply ?? ({ kind: "refused" } as const)
 
 /** The subject for recording a callback that came after its ask was answered. */
-const lateSubject = (workspace_id: WorkspaceId, request: QuoteRequest, now: number): Recorder.Subject => ({
+const lateSubject = (workspace_id: WorkspaceId, request: QuoteRequest, now: number): Recorder.ExchangeSubject => ({
   workspace_id,
   quote_request_id: request.id,
   application_id: request.application_id,

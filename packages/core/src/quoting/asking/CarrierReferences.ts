@@ -1,6 +1,6 @@
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
+import { askTokens } from "../../access/SignedId.ts"
 import { macOfKey, Seal } from "../../access/sealing/Seal.ts"
-import { askTokens } from "../../access/Token.ts"
 import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
 import * as Reply from "../../carriers/Reply.ts"
@@ -9,9 +9,9 @@ import * as Change from "../../storage/Change.ts"
 import { commit, directoryWorkspace, retryOnConflict, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import { isPending } from "../QuoteRequest.ts"
-import * as AskRecords from "./AskRecords.ts"
 import * as CarrierReference from "./CarrierReference.ts"
 import * as EarlyCallback from "./EarlyCallback.ts"
+import * as PendingAsks from "./PendingAsks.ts"
 
 /** The error for a callback whose ask is not known yet. The carrier must resend the callback later. */
 export class CallbackTooEarly extends Data.TaggedError("CallbackTooEarly")<{ readonly retry_after_seconds: number }> {}
@@ -82,7 +82,7 @@ const makeRecords = Effect.gen(function* () {
 
 const make = Effect.gen(function* () {
   const seal = yield* Seal
-  const askRecords = yield* AskRecords.AskRecords
+  const askRecords = yield* PendingAsks.PendingAsks
   const records = yield* makeRecords
 
   const isStillPending = (carrierId: string, { workspace_id, quote_request_id }: CarrierReference.CarrierReference) =>
@@ -93,7 +93,7 @@ const make = Effect.gen(function* () {
 
   /** Stores which ask a reference identifies. Returns false if the reference already identifies another pending ask. */
   const remember = Effect.fnUntraced(function* (
-    { candidate, workspace_id, request }: AskRecords.PendingAsk,
+    { candidate, workspace_id, request }: PendingAsks.PendingAsk,
     ref: string
   ) {
     const carrierId = candidate.adapter.carrier.id
@@ -112,7 +112,7 @@ const make = Effect.gen(function* () {
    * callback could reach the wrong person.
    */
   const accept = Effect.fnUntraced(function* (
-    pendingAsk: AskRecords.PendingAsk,
+    pendingAsk: PendingAsks.PendingAsk,
     reply: Extract<CarrierReply, { readonly kind: "pending" }>
   ) {
     const { adapter } = pendingAsk.candidate
@@ -140,7 +140,7 @@ const make = Effect.gen(function* () {
 export class CarrierReferences extends Context.Service<CarrierReferences, Effect.Success<typeof make>>()(
   "@quotewire/core/CarrierReferences"
 ) {
-  static readonly layer: Layer.Layer<CarrierReferences, never, Storage | Seal | AskRecords.AskRecords> = Layer.effect(
+  static readonly layer: Layer.Layer<CarrierReferences, never, Storage | Seal | PendingAsks.PendingAsks> = Layer.effect(
     CarrierReferences,
     make
   )

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import type { CircuitChange } from "../../carriers/recorder/Draft.ts"
+import type { CircuitChange } from "../../carriers/recorder/ExchangeDraft.ts"
 import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { QuoteRequestId } from "../../wire/Ids.ts"

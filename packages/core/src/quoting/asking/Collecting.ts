@@ -2,17 +2,17 @@ import { Effect } from "effect"
 import { CarrierClient } from "../../carriers/CarrierClient.ts"
 import { type Candidate, reasonNotAsked } from "../../carriers/Eligibility.ts"
 import type { OpenCircuit } from "../../carriers/health/CarrierHealth.ts"
-import { delayOf } from "../../carriers/OwnScenarios.ts"
+import { delayOf } from "../../carriers/OwnCarrierScenarios.ts"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
 import type { StorageUnavailable } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
-import type { Part } from "../Quote.ts"
+import type { ChangePart } from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import { AskJobs } from "./AskJobs.ts"
-import * as AskRecords from "./AskRecords.ts"
 import * as CircuitNote from "./CircuitNote.ts"
+import * as PendingAsks from "./PendingAsks.ts"
 
 /**
  * Makes the handler that starts the collection of a queued request. It decides which carriers to ask, and stores all
@@ -21,7 +21,7 @@ import * as CircuitNote from "./CircuitNote.ts"
 export const make = Effect.gen(function* () {
   const client = yield* CarrierClient
   const ids = yield* Ids
-  const askRecords = yield* AskRecords.AskRecords
+  const askRecords = yield* PendingAsks.PendingAsks
   const { finish } = yield* AskJobs
   const collection = yield* makeCollection
 
@@ -33,7 +33,7 @@ export const make = Effect.gen(function* () {
     const opened = cannotStart ? null : yield* askRecords.open(job.workspace_id, request)
     if (opened === null) {
       if (!cannotStart) yield* Effect.annotateLogs(unreadable, { quote_request_id })
-      return yield* finish(job, partOf(ids, QuoteRequest.fail(request, "could_not_start", now), now))
+      return yield* finish(job, changePartOf(ids, QuoteRequest.fail(request, "could_not_start", now), now))
     }
     const openCircuit = (candidate: Candidate) =>
       client.openCircuit({ ...request, workspace_id: job.workspace_id, candidate })
@@ -50,10 +50,10 @@ const unreadable = Effect.logError(
  * workspace time. A scenario can delay the ask to a real carrier.
  */
 const makeFirstAsk = Effect.gen(function* () {
-  const { askFor } = yield* AskRecords.AskRecords
+  const { askFor } = yield* PendingAsks.PendingAsks
 
   return Effect.fnUntraced(function* (
-    openedRequest: AskRecords.OpenedRequest,
+    openedRequest: PendingAsks.OpenedRequest,
     candidate: Candidate,
     now: number,
     deadline: number
@@ -67,18 +67,18 @@ const makeFirstAsk = Effect.gen(function* () {
       ? JobPayload.make("ask_carrier", { ...payload, put_off: true }, { due_at: now + delayMs, ordered: true })
       : JobPayload.make("ask_carrier", payload, {
           due_at: now + latencyMs,
-          ...AskRecords.queueOf(candidate, openedRequest.request)
+          ...PendingAsks.queueOf(candidate, openedRequest.request)
         })
   })
 })
 
 const makeCollection = Effect.gen(function* () {
   const ids = yield* Ids
-  const { carriersOf, isAppointed } = yield* AskRecords.AskRecords
+  const { carriersOf, isAppointed } = yield* PendingAsks.PendingAsks
   const firstAsk = yield* makeFirstAsk
 
   return Effect.fnUntraced(function* (
-    openedRequest: AskRecords.OpenedRequest,
+    openedRequest: PendingAsks.OpenedRequest,
     openCircuit: (candidate: Candidate) => Effect.Effect<OpenCircuit | null, StorageUnavailable>,
     now: number
   ) {
@@ -107,7 +107,7 @@ const makeCollection = Effect.gen(function* () {
         : QuoteRequest.notAsked(adapter.carrier, notAsked.reason, notAsked.missing_facts)
     )
     const step = QuoteRequest.collect(request, results, now, deadline)
-    const ended = partOf(ids, step, now)
+    const ended = changePartOf(ids, step, now)
     const part = { ...ended, writes: [...ended.writes, ...decisions.flatMap(({ notes }) => notes)] }
     if (QuoteRequest.isFinal(step.request)) return part
     const asks = yield* Effect.forEach(
@@ -118,7 +118,7 @@ const makeCollection = Effect.gen(function* () {
   })
 })
 
-const partOf = (ids: Ids["Service"], step: QuoteRequest.Step, now: number): Part => ({
+const changePartOf = (ids: Ids["Service"], step: QuoteRequest.Step, now: number): ChangePart => ({
   writes: [QuoteRequest.toStored(step.request)],
   events: [QuoteRequest.requestEvent(ids, step, now)],
   jobs: []

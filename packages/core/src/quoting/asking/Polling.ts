@@ -2,13 +2,13 @@ import { Effect } from "effect"
 import { Seal } from "../../access/sealing/Seal.ts"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
 import { CarrierClient } from "../../carriers/CarrierClient.ts"
-import * as Failure from "../../carriers/Failure.ts"
+import * as CarrierFailure from "../../carriers/CarrierFailure.ts"
 import * as Reply from "../../carriers/Reply.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
-import { AskJobs, cutOff, noteDeath, pauseAfterDeath, silence, wasCutOff } from "./AskJobs.ts"
-import { lacksConnection, logged, type PendingAsk } from "./AskRecords.ts"
+import { AskJobs, cutOffReply, noteDeath, pauseAfterDeath, silentReply, wasCutOff } from "./AskJobs.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
+import { lacksConnection, logged, type PendingAsk } from "./PendingAsks.ts"
 
 /** Polls the carriers that have accepted an ask. */
 export const make = Effect.gen(function* () {
@@ -22,7 +22,8 @@ export const make = Effect.gen(function* () {
     if (pending === null) return
     if (wasCutOff(job, pending)) {
       yield* logged(pending, noteDeath(pending, claimedAt))
-      if (payload.was_cut_off === true) return yield* applyAndCommit(pending, { reply: cutOff, at: claimedAt }, job)
+      if (payload.was_cut_off === true)
+        return yield* applyAndCommit(pending, { reply: cutOffReply, at: claimedAt }, job)
       const due = { ...pending.queue, due_at: claimedAt + (yield* pauseAfterDeath) }
       return yield* finish(job, { jobs: [JobPayload.make("poll_carrier", { ...payload, was_cut_off: true }, due)] })
     }
@@ -34,7 +35,7 @@ export const make = Effect.gen(function* () {
       const due = { ...pending.queue, due_at: claimedAt + polled.again_after_ms }
       return yield* finish(job, { jobs: [JobPayload.make("poll_carrier", payload, due)] })
     }
-    const reply = polled?.value ?? silence
+    const reply = polled?.value ?? silentReply
     const now = yield* answeredAt(pending, claimedAt)
     const waitMs = pauseAfterPoll(pending, reply, now)
     if (waitMs === null) return yield* applyAndCommit(pending, { reply, at: now }, job)
@@ -55,7 +56,7 @@ const pauseAfterPoll = (
   reply: CarrierReply,
   now: number
 ): number | null => {
-  if (reply.kind !== "unavailable" || !Failure.mayAnswerLater(reply)) return null
+  if (reply.kind !== "unavailable" || !CarrierFailure.mayAnswerLater(reply)) return null
   const waitMs = Math.max(failedPollAfterMs, reply.retry_after_ms ?? 0)
   return now + waitMs < ask.deadline || adapter.callback !== undefined ? waitMs : null
 }

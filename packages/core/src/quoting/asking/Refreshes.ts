@@ -1,8 +1,8 @@
 import { Effect, Option } from "effect"
 import type { CarrierOffer, CarrierRefresh } from "../../carriers/Carrier.ts"
 import { CarrierClient } from "../../carriers/CarrierClient.ts"
-import * as Failure from "../../carriers/Failure.ts"
-import { dueChange } from "../../carriers/OwnScenarios.ts"
+import * as CarrierFailure from "../../carriers/CarrierFailure.ts"
+import { dueChange } from "../../carriers/OwnCarrierScenarios.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import { priceUpdateFactor } from "../../carriers/script.ts"
 import { mul } from "../../rating/Amount.ts"
@@ -16,7 +16,7 @@ import { minuteMs } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import * as Start from "../Start.ts"
 import { AskJobs } from "./AskJobs.ts"
-import * as AskRecords from "./AskRecords.ts"
+import * as PendingAsks from "./PendingAsks.ts"
 import { checkRefreshed, makeOriginLoader } from "./ReplyRules.ts"
 
 /**
@@ -27,7 +27,7 @@ export const make = Effect.gen(function* () {
   const client = yield* CarrierClient
   const storage = yield* Storage
   const ids = yield* Ids
-  const askRecords = yield* AskRecords.AskRecords
+  const askRecords = yield* PendingAsks.PendingAsks
   const newVersion = yield* makeNewVersion
   const { finish } = yield* AskJobs
   const recorder = yield* Recorder.Recorder
@@ -50,8 +50,8 @@ export const make = Effect.gen(function* () {
             now,
             exchange: "refresh"
           })
-    if (pending === null || AskRecords.lacksConnection(pending)) return yield* finish(job)
-    const withdrawal = (): Quote.Part =>
+    if (pending === null || PendingAsks.lacksConnection(pending)) return yield* finish(job)
+    const withdrawal = (): Quote.ChangePart =>
       Quote.deactivationChange(ids, {
         stored: stored.value,
         line: pending.line,
@@ -66,7 +66,7 @@ export const make = Effect.gen(function* () {
         yield* newVersion(pending, stored.value, raised(quote, Quote.offerKind.value(offer.value)), now)
       )
     }
-    const result = yield* AskRecords.logged(pending, client.refresh(pending, offer_ref))
+    const result = yield* PendingAsks.logged(pending, client.refresh(pending, offer_ref))
     if (result._tag === "no_room") {
       const due = { ...pending.queue, due_at: now + result.again_after_ms }
       return yield* finish(job, { jobs: [JobPayload.make("refresh_quote", { quote_id, attempt }, due)] })
@@ -75,10 +75,13 @@ export const make = Effect.gen(function* () {
     const refreshed = refresh.kind === "offer" ? { ...refresh.offer, reason: refresh.reason } : null
     const secrets = recorder.secretsOf(pending.draft, pending.ask.connection)
     const checked =
-      refreshed === null ? null : yield* AskRecords.logged(pending, checkRefreshed(pending, refreshed, secrets, now))
-    const recorded = yield* AskRecords.logged(pending, recorder.end(pending.draft, AskRecords.subjectOf(pending)))
+      refreshed === null ? null : yield* PendingAsks.logged(pending, checkRefreshed(pending, refreshed, secrets, now))
+    const recorded = yield* PendingAsks.logged(
+      pending,
+      recorder.end(pending.draft, PendingAsks.exchangeSubjectOf(pending))
+    )
     const expects = recorded.length === 0 ? [] : [Start.factsStored(pending.request.application_id)]
-    const end = (part: Quote.Part) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
+    const end = (part: Quote.ChangePart) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
     if (refresh.kind === "withdrawn") return yield* end(withdrawal())
     if (checked === null) {
       const waitMs = pauseAfterRefresh(refresh, attempt)
@@ -96,7 +99,7 @@ const makeNewVersion = Effect.gen(function* () {
   const loadOrigin = yield* makeOriginLoader
 
   return Effect.fnUntraced(function* (
-    pendingAsk: AskRecords.PendingAsk,
+    pendingAsk: PendingAsks.PendingAsk,
     stored: StoredRecord,
     offer: CarrierOffer,
     now: number
@@ -128,6 +131,6 @@ const maxTries = 3
 
 /** How long to wait before retrying a failed refresh. Null if it is not retried, so the quote stays unchanged. */
 const pauseAfterRefresh = (refresh: CarrierRefresh, attempt: number): number | null =>
-  refresh.kind === "unavailable" && Failure.mayAnswerLater(refresh) && attempt < maxTries
+  refresh.kind === "unavailable" && CarrierFailure.mayAnswerLater(refresh) && attempt < maxTries
     ? Math.max(minuteMs * 2 ** (attempt - 1), refresh.retry_after_ms ?? 0)
     : null

@@ -1,13 +1,13 @@
 import { Effect, Result } from "effect"
+import { goTokens } from "../../access/SignedId.ts"
 import { Seal } from "../../access/sealing/Seal.ts"
-import { goTokens } from "../../access/Token.ts"
 import * as AnswerRules from "../../carriers/AnswerRules.ts"
 import type { CarrierOffer, CarrierReply, Decline } from "../../carriers/Carrier.ts"
 import { attemptMs } from "../../carriers/CarrierClient.ts"
 import * as Offer from "../../carriers/Offer.ts"
-import { changed } from "../../carriers/OwnScenarios.ts"
+import { withScenarioChanges } from "../../carriers/OwnCarrierScenarios.ts"
 import * as Reply from "../../carriers/Reply.ts"
-import type { SecretForms } from "../../carriers/secrets/SecretForms.ts"
+import type { SecretFinder } from "../../carriers/secrets/SecretFinder.ts"
 import * as ClockHold from "../../runner/ClockHold.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { NewJob } from "../../storage/Job.ts"
@@ -17,8 +17,8 @@ import { PublicUrl } from "../../wire/PublicUrl.ts"
 import { dayMs, secondMs } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
-import { job, type PendingAsk, payloadOf } from "./AskRecords.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
+import { askJob, type PendingAsk, payloadOf } from "./PendingAsks.ts"
 
 /** The shortest and the longest wait between two polls. */
 const pollBetweenMs = { least: 2 * secondMs, most: 10 * secondMs } as const
@@ -39,7 +39,7 @@ const maxQuestions = 20
 export const checkReply = (
   pendingAsk: PendingAsk,
   reply: CarrierReply,
-  secrets: SecretForms,
+  secrets: SecretFinder,
   now: number
 ): Effect.Effect<CarrierReply> => {
   if (reply.kind === "pending") {
@@ -66,10 +66,10 @@ export const checkReply = (
     ...checked.flatMap((offer, index) => (Result.isFailure(offer) ? under(`offers.${index}`, offer.failure) : []))
   ]
   if (broken.length > 0) return Effect.as(AnswerRules.log(broken), unreadable)
-  const { part } = pendingAsk.candidate
+  const { role } = pendingAsk.candidate
   const offers = checked.flatMap((offer) => {
     if (Result.isFailure(offer)) return []
-    return [part === undefined ? offer.success : changed(part, pendingAsk.ask, offer.success, now)]
+    return [role === undefined ? offer.success : withScenarioChanges(role, pendingAsk.ask, offer.success, now)]
   })
   const taken: CarrierReply = { kind: "offers", offers }
   return reply.offers.length <= maxOffers
@@ -83,7 +83,7 @@ const unreadable = Reply.failed("unreadable_answer")
 export const checkRefreshed = (
   pendingAsk: PendingAsk,
   offer: CarrierOffer,
-  secrets: SecretForms,
+  secrets: SecretFinder,
   now: number
 ): Effect.Effect<CarrierOffer | null> => {
   const checked = checkOffer(pendingAsk, offer, secrets, now)
@@ -95,7 +95,7 @@ export const checkRefreshed = (
 const under = (place: string, rules: ReadonlyArray<BrokenRule>): ReadonlyArray<BrokenRule> =>
   rules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
 
-const checkOffer = (pendingAsk: PendingAsk, offer: CarrierOffer, secrets: SecretForms, now: number) =>
+const checkOffer = (pendingAsk: PendingAsk, offer: CarrierOffer, secrets: SecretFinder, now: number) =>
   Offer.check(offer, {
     line: pendingAsk.line,
     state: pendingAsk.assumed.state,
@@ -126,7 +126,7 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const seal = yield* Seal
   const loadOrigin = yield* makeOriginLoader
-  const stepPart = steppingWith(ids)
+  const stepPart = makeStepPart(ids)
 
   const quotesPart = Effect.fnUntraced(function* (
     pendingAsk: PendingAsk,
@@ -158,7 +158,7 @@ export const make = Effect.gen(function* () {
   return (
     pendingAsk: PendingAsk,
     { again_after_ms = null, at: now, reply }: ArrivedReply
-  ): Effect.Effect<Quote.Part> => {
+  ): Effect.Effect<Quote.ChangePart> => {
     switch (reply.kind) {
       case "offers":
         return quotesPart(pendingAsk, reply.offers, now)
@@ -173,7 +173,7 @@ export const make = Effect.gen(function* () {
           CarrierReferences.sealAccepted(seal, pendingAsk.workspace_id, payloadOf(pendingAsk), reply.ref),
           (sealedRef) => ({
             ...Quote.emptyPart,
-            jobs: followUps(pendingAsk, sealedRef, { reply, at: now, again_after_ms })
+            jobs: followUpJobs(pendingAsk, sealedRef, { reply, at: now, again_after_ms })
           })
         )
       case "unavailable":
@@ -184,7 +184,7 @@ export const make = Effect.gen(function* () {
                 { outcome: "no_answer", reason: reply.reason, never_asked: pendingAsk.never_asked === true },
                 now
               )
-            : { ...Quote.emptyPart, jobs: [repeat(pendingAsk, now + again_after_ms)] }
+            : { ...Quote.emptyPart, jobs: [repeatJob(pendingAsk, now + again_after_ms)] }
         )
     }
   }
@@ -222,18 +222,18 @@ export const makeOriginLoader = Effect.gen(function* () {
   })
 })
 
-const repeat = (pendingAsk: PendingAsk, dueAt: number): NewJob =>
-  job(pendingAsk, "ask_carrier", { ...payloadOf(pendingAsk), attempt: pendingAsk.ask.attempt + 1 }, dueAt)
+const repeatJob = (pendingAsk: PendingAsk, dueAt: number): NewJob =>
+  askJob(pendingAsk, "ask_carrier", { ...payloadOf(pendingAsk), attempt: pendingAsk.ask.attempt + 1 }, dueAt)
 
 /** Makes the parts of a change for an outcome. The parts are empty if the request no longer waits for this answer. */
 type StepPart = (
   pendingAsk: PendingAsk,
   outcome: QuoteRequest.AskOutcome,
   now: number,
-  earlierParts?: ReadonlyArray<Quote.Part>
-) => Quote.Part
+  earlierParts?: ReadonlyArray<Quote.ChangePart>
+) => Quote.ChangePart
 
-const steppingWith =
+const makeStepPart =
   (ids: Ids["Service"]): StepPart =>
   (pendingAsk, outcome, now, earlierParts = []) => {
     const { ask, candidate, request } = pendingAsk
@@ -242,7 +242,7 @@ const steppingWith =
     const isLate = now > ask.deadline && !(outcome.outcome === "no_answer" && outcome.never_asked === true)
     const step = isLate ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
     if (step === null) return Quote.emptyPart
-    const last: Quote.Part = {
+    const last: Quote.ChangePart = {
       writes: [QuoteRequest.toStored(step.request)],
       events: [QuoteRequest.requestEvent(ids, step, now)],
       jobs: []
@@ -255,10 +255,10 @@ const questionPart = (
   pendingAsk: PendingAsk,
   questions: Extract<CarrierReply, { kind: "question" }>["questions"],
   now: number
-): Quote.Part => {
+): Quote.ChangePart => {
   const message = questions.map(({ label }) => label).join(" ")
   const missing_facts = questions.map(({ path }) => path)
-  const ending: Quote.Part = {
+  const ending: Quote.ChangePart = {
     ...Quote.emptyPart,
     jobs: [
       JobPayload.make(
@@ -277,7 +277,7 @@ const wordsOf = ({ message = "" }: Decline): string | null => {
   return words === "" ? null : words
 }
 
-const joined = (parts: ReadonlyArray<Quote.Part>): Quote.Part => ({
+const joined = (parts: ReadonlyArray<Quote.ChangePart>): Quote.ChangePart => ({
   writes: parts.flatMap((part) => part.writes),
   events: parts.flatMap((part) => part.events),
   jobs: parts.flatMap((part) => part.jobs)
@@ -287,7 +287,7 @@ const joined = (parts: ReadonlyArray<Quote.Part>): Quote.Part => ({
  * The job that follows an accepted ask: a poll, or a simulated carrier's callback. If a real carrier may call back, the
  * job holds the sandbox's clock for the carrier's typical time or the longest attempt, whichever is longer.
  */
-const followUps = (
+const followUpJobs = (
   pendingAsk: PendingAsk,
   sealed_ref: string,
   { again_after_ms, at: now, reply }: ArrivedReply<Extract<CarrierReply, { kind: "pending" }>>
@@ -296,13 +296,13 @@ const followUps = (
   if (reply.poll_after_ms !== null) {
     const { least, most } = pollBetweenMs
     const waitMs = again_after_ms ?? Math.min(most, Math.max(least, reply.poll_after_ms))
-    return [job(pendingAsk, "poll_carrier", accepted, now + waitMs)]
+    return [askJob(pendingAsk, "poll_carrier", accepted, now + waitMs)]
   }
   const { adapter, line } = pendingAsk.candidate
   if (ClockHold.holds(pendingAsk.queue)) {
-    return [job(pendingAsk, "carrier_callback", accepted, now + Math.max(line.typical_ms, attemptMs(line)))]
+    return [askJob(pendingAsk, "carrier_callback", accepted, now + Math.max(line.typical_ms, attemptMs(line)))]
   }
   return reply.callback_after_ms === undefined || adapter.simulation === undefined
     ? []
-    : [job(pendingAsk, "carrier_callback", accepted, now + Math.max(0, reply.callback_after_ms))]
+    : [askJob(pendingAsk, "carrier_callback", accepted, now + Math.max(0, reply.callback_after_ms))]
 }

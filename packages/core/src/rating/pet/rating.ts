@@ -6,7 +6,7 @@ import { values } from "../../lines/pet/facts.ts"
 import { pet as line } from "../../lines/pet/line.ts"
 import { ageInYears, daysBetween, monthOf } from "../../wire/CalendarDay.ts"
 import { limitedAbove, plain } from "../CoverageItems.ts"
-import type { Coverage } from "../Plan.ts"
+import type { Coverage } from "../PlanFormat.ts"
 import * as Rating from "../Rating.ts"
 import { type Known, nearest, number, oneOf, sharedKnown, sharedVariables, type Variables, yesNo } from "../Variable.ts"
 

@@ -4,7 +4,7 @@ import { type RentersFacts, subjectsOf } from "../../lines/renters/complete.ts"
 import { values } from "../../lines/renters/facts.ts"
 import { renters as line } from "../../lines/renters/line.ts"
 import { deductible, limited, plain } from "../CoverageItems.ts"
-import type { Coverage } from "../Plan.ts"
+import type { Coverage } from "../PlanFormat.ts"
 import * as Rating from "../Rating.ts"
 import { type Known, number, oneOf, sharedKnown, sharedVariables, type Variables, yesNo } from "../Variable.ts"
 

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
 import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
-import { HttpList } from "../../carriers/recorder/Draft.ts"
+import { HttpList } from "../../carriers/recorder/ExchangeDraft.ts"
 import { broken, ContractBroken } from "./carrierRule.ts"
 
 /** The maximum number of an ask's requests to record. */

@@ -11,7 +11,7 @@ import type {
   ConnectionValues
 } from "../../carriers/Carrier.ts"
 import * as Offer from "../../carriers/Offer.ts"
-import * as SecretForms from "../../carriers/secrets/SecretForms.ts"
+import * as SecretFinder from "../../carriers/secrets/SecretFinder.ts"
 import { type Assumed, missingOf } from "../../lines/Application.ts"
 import { disclosed, type Line } from "../../lines/Line.ts"
 import * as Lines from "../../lines/Lines.ts"
@@ -153,7 +153,7 @@ export const brokenOffer = (
     state: assumed.state,
     subject_ids: new Set(assumed.subjects.map(({ subject_id }) => subject_id)),
     handoff_hosts: adapter.handoff_hosts,
-    secrets: SecretForms.none,
+    secrets: SecretFinder.none,
     now
   })
   const brokenRules = Result.isFailure(checked) ? checked.failure : []

@@ -2,8 +2,8 @@ import { Cause, Clock, Effect, Exit, Fiber, Metric, Option, type Scope } from "e
 import { Mac } from "effect/crypto"
 import { Seal } from "../../access/sealing/Seal.ts"
 import { BoundedMap } from "../../concurrency/BoundedMap.ts"
-import { Slot } from "../../concurrency/Slot.ts"
-import { Claim } from "../../runner/Claim.ts"
+import { JobSlot } from "../../concurrency/JobSlot.ts"
+import { ConcurrentClaim } from "../../runner/ConcurrentClaim.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import * as Batcher from "../../storage/Batcher.ts"
 import * as Change from "../../storage/Change.ts"
@@ -124,14 +124,14 @@ type SubscriptionRead = Fiber.Fiber<Endpoint.KeptSubscription | null, StorageUna
 /** Makes a function that begins to read a subscription. Jobs from the same claim share the read. */
 const readingSubscriptions = (storage: StorageService) => {
   // The jobs of a claim begin together, so only the latest claim's reads are kept.
-  let newest: typeof Claim.Service = null
+  let newest: typeof ConcurrentClaim.Service = null
   let shared = new Map<SubscriptionId, SubscriptionRead>()
 
   const begin = (workspace_id: WorkspaceId, id: SubscriptionId): Effect.Effect<SubscriptionRead> =>
     Effect.forkDetach(readOne(storage, Endpoint.subscriptionKind, workspace_id, id), { startImmediately: true })
 
   return (workspace_id: WorkspaceId, id: SubscriptionId): Effect.Effect<SubscriptionRead> =>
-    Effect.flatMap(Claim, (claim) => {
+    Effect.flatMap(ConcurrentClaim, (claim) => {
       if (claim === null) return begin(workspace_id, id)
       if (claim !== newest) {
         newest = claim
@@ -212,7 +212,7 @@ const makeSend = Effect.gen(function* () {
       "content-type": "application/json",
       ...Signature.headersOf({ id, timestamp, signature, prefix })
     }
-    const slot = yield* Slot
+    const slot = yield* JobSlot
     const sending = sender.send({ url: subscription.url, headers, body: payload })
     return yield* slot.yieldDuring(sender.keeps_deadlines === true ? sending : inTime(sending))
   })

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Environment } from "../../access/Caller.ts"
-import { aboutFields } from "../../wire/About.ts"
+import { aboutFields } from "../../wire/AboutIds.ts"
 import { SubscriptionId, TestEventId } from "../../wire/Ids.ts"
 import { pageFields } from "../../wire/Pagination.ts"
 import { Timestamp } from "../../wire/Timestamp.ts"

@@ -20,7 +20,7 @@ import * as Subscription from "../records/EventSubscription.ts"
 import { findSubscription } from "../records/SubscriptionStore.ts"
 import * as WebhookAddress from "../WebhookAddress.ts"
 import { WebhookSender } from "../WebhookSender.ts"
-import { cancelOpen } from "./Cancelling.ts"
+import { cancelOpenDeliveries } from "./cancelDeliveries.ts"
 import * as SecretRotation from "./SecretRotation.ts"
 import { check, validateRest } from "./SubscriptionChecks.ts"
 import * as SubscriptionCreation from "./SubscriptionCreation.ts"
@@ -193,7 +193,7 @@ const makeChanges = Effect.gen(function* () {
     // deliveries are cancelled.
     const jobs = [cancelJob(subscription.id, now)]
     yield* commitAt({ storage, workspaces }, call.moment, { writes: [Endpoint.subscriptionToStored(disabled)], jobs })
-    yield* cancelOpen(storage, { workspace_id: workspace.id, subscription_id: subscription.id }, now)
+    yield* cancelOpenDeliveries(storage, { workspace_id: workspace.id, subscription_id: subscription.id }, now)
     return Json.encode(Subscription.viewOf(disabled, null, now))
   })
 
@@ -217,6 +217,6 @@ const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: Clai
  */
 const cancelAll = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, now: number) {
   const { subscription_id } = JobPayload.read(job, "cancel_deliveries")
-  yield* cancelOpen(storage, { workspace_id: job.workspace_id, subscription_id }, now, job.due_at + 1)
+  yield* cancelOpenDeliveries(storage, { workspace_id: job.workspace_id, subscription_id }, now, job.due_at + 1)
   yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
 })

@@ -2,8 +2,8 @@ import type { CarrierAsk, CarrierOffer } from "../carriers/Carrier.ts"
 import type { Assumption } from "../lines/Application.ts"
 import { cents } from "../wire/Money.ts"
 import { dayMs, fromMillis } from "../wire/Timestamp.ts"
-import type { Priced } from "./Answer.ts"
-import type { RatePlan } from "./Plan.ts"
+import type { Priced } from "./PlanAnswer.ts"
+import type { RatePlan } from "./PlanFormat.ts"
 
 /** The placeholder for the offer's reference in the URL of a plan's page. */
 export const offerRefPlace = "{offer_ref}"

@@ -1,13 +1,13 @@
 import { Context, Effect, Layer, Option } from "effect"
+import { askTokens } from "../../access/SignedId.ts"
 import { Seal } from "../../access/sealing/Seal.ts"
-import { askTokens } from "../../access/Token.ts"
 import { CarrierAdapters, type CarrierAsk } from "../../carriers/Carrier.ts"
 import { Connections } from "../../carriers/Connections.ts"
 import { type Candidate, candidatesOfAll } from "../../carriers/Eligibility.ts"
-import { cast } from "../../carriers/OwnScenarios.ts"
-import * as Draft from "../../carriers/recorder/Draft.ts"
-import type { ExchangeType } from "../../carriers/recorder/Exchange.ts"
+import { candidatesInScenario } from "../../carriers/OwnCarrierScenarios.ts"
+import * as ExchangeDraft from "../../carriers/recorder/ExchangeDraft.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
+import type { ExchangeType } from "../../carriers/recorder/StoredExchange.ts"
 import { type Assumed, disclosed } from "../../lines/Application.ts"
 import type { Line } from "../../lines/Line.ts"
 import { Lines } from "../../lines/Lines.ts"
@@ -33,7 +33,7 @@ export interface PendingAsk {
   /** Whether it is certain that the carrier was not asked and will not be asked; false by default. */
   readonly never_asked?: boolean
   /** The draft record of this exchange; null for a fictional carrier. */
-  readonly draft: Draft.Draft | null
+  readonly draft: ExchangeDraft.ExchangeDraft | null
 }
 
 /** A request with its unsealed facts. */
@@ -57,7 +57,7 @@ const make = Effect.gen(function* () {
     const scenario = QuoteRequest.scenarioOf(request)
     return scenario === null
       ? (offering[request.environment].get(request.line) ?? [])
-      : cast(adapters, request.line, scenario)
+      : candidatesInScenario(adapters, request.line, scenario)
   }
 
   /** Reads a request; null if it has been erased. */
@@ -105,21 +105,21 @@ const make = Effect.gen(function* () {
 })
 
 /** Loads requests, and makes the asks to their carriers. */
-export class AskRecords extends Context.Service<AskRecords, Effect.Success<typeof make>>()(
-  "@quotewire/core/AskRecords"
+export class PendingAsks extends Context.Service<PendingAsks, Effect.Success<typeof make>>()(
+  "@quotewire/core/PendingAsks"
 ) {
   static readonly layer: Layer.Layer<
-    AskRecords,
+    PendingAsks,
     never,
     Storage | Seal | CarrierAdapters | Connections | Recorder.Recorder
-  > = Layer.effect(AskRecords, make)
+  > = Layer.effect(PendingAsks, make)
 }
 
 /**
  * Makes a function that completes the facts of an application with assumptions. With storage in memory, all asks of a
  * request read the same application object, and share its completed facts (docs/decisions/tuning.md).
  */
-const completing = () => {
+const makeCompleteFacts = () => {
   const completed = new WeakMap<Start.ApplicationRecord, Assumed>()
   return (line: Line, application: Start.ApplicationRecord): Assumed | null => {
     const assumed = completed.get(application) ?? line.complete(application.facts, application.assumed_on)
@@ -133,7 +133,7 @@ const makeAsks = Effect.gen(function* () {
   const seal = yield* Seal
   const lines = yield* Lines
   const connections = yield* Connections
-  const complete = completing()
+  const complete = makeCompleteFacts()
 
   /**
    * The organization's values for its connection to a carrier; null if the values are not set, or if the carrier needs
@@ -213,7 +213,7 @@ export const queueOf = (candidate: Candidate, { environment }: QuoteRequest.Quot
 }
 
 /** The subject under which an ask's exchange is recorded. */
-export const subjectOf = ({ ask, request, workspace_id }: PendingAsk): Recorder.Subject => ({
+export const exchangeSubjectOf = ({ ask, request, workspace_id }: PendingAsk): Recorder.ExchangeSubject => ({
   workspace_id,
   quote_request_id: request.id,
   application_id: request.application_id,
@@ -232,7 +232,7 @@ export const payloadOf = ({ request, candidate, ask }: PendingAsk): JobPayload.P
 })
 
 /** Makes a job that belongs to this ask. */
-export const job = <K extends JobKind>(
+export const askJob = <K extends JobKind>(
   pendingAsk: PendingAsk,
   kind: K,
   payload: JobPayload.Payloads[K],
@@ -244,7 +244,7 @@ export const job = <K extends JobKind>(
  * including the adapter's own, names the carrier and the quote request.
  */
 export const logged = <A, E, R>({ candidate, draft, request }: PendingAsk, call: Effect.Effect<A, E, R>) =>
-  Effect.annotateLogs(Draft.during(draft)(call), {
+  Effect.annotateLogs(ExchangeDraft.during(draft)(call), {
     carrier_id: candidate.adapter.carrier.id,
     quote_request_id: request.id
   })
@@ -253,13 +253,13 @@ export const logged = <A, E, R>({ candidate, draft, request }: PendingAsk, call:
  * Logs that a carrier is not called, because the answer would no longer be used. The log entry does not identify the
  * person.
  */
-export const logNotCalled = (exchange: JobExchange, carrier_id: string, quote_request_id: string) =>
+export const logNotCalled = (exchange: JobExchangeType, carrier_id: string, quote_request_id: string) =>
   Effect.logInfo(notCalled[exchange]).pipe(Effect.annotateLogs({ carrier_id, quote_request_id }))
 
 /** The exchanges with an adapter that a job makes. */
-export type JobExchange = Extract<ExchangeType, "ask" | "poll" | "callback">
+export type JobExchangeType = Extract<ExchangeType, "ask" | "poll" | "callback">
 
-const notCalled: { readonly [Exchange in JobExchange]: string } = {
+const notCalled: { readonly [Exchange in JobExchangeType]: string } = {
   ask: "Did not ask a carrier: its request has ended",
   poll: "Did not poll a carrier: it has answered, or its request has ended",
   callback: "A late answer was dropped"

@@ -4,7 +4,7 @@ import type { CarrierAdapter, CarrierAsk, CarrierOffer, CarrierReply } from "./C
 import { type Candidate, candidates } from "./Eligibility.ts"
 import * as Scenario from "./Scenario.ts"
 import { scenarioOffer } from "./scenarioOffer.ts"
-import { type Act, changeOf, type Script, type ScriptPart, scriptOf, startMs } from "./script.ts"
+import { type Act, changeOf, type ScenarioRole, type Script, scriptOf, startMs } from "./script.ts"
 
 /*
  * How a host's own carriers play a sandbox's scenarios. If a scenario says that a carrier makes no offer, a stand-in
@@ -17,25 +17,25 @@ const isOwn = ({ adapter }: Candidate): boolean => adapter.simulation === undefi
 /**
  * How many fictional carriers come before a host's own carriers on a line. One more fictional carrier comes after them.
  */
-const leadingParts = 3
+const leadingCarriers = 3
 
 /** The latest time at which a stand-in answers, in milliseconds. It is before the deadline. */
 const maxLatencyMs = 20 * secondMs
 
 /** The role that the host's own carrier at `index` plays in the scenarios of a line. */
-const partOf = (line: string, ownCandidates: ReadonlyArray<Candidate>, count: number, index: number): ScriptPart => {
+const roleOf = (line: string, ownCandidates: ReadonlyArray<Candidate>, count: number, index: number): ScenarioRole => {
   const isAlone = ownCandidates.length === count
   const typicalMs = ownCandidates[index]?.line.typical_ms ?? 0
   return {
     line,
-    position: isAlone ? index : leadingParts + index,
-    count: isAlone ? ownCandidates.length : leadingParts + ownCandidates.length + 1,
+    position: isAlone ? index : leadingCarriers + index,
+    count: isAlone ? ownCandidates.length : leadingCarriers + ownCandidates.length + 1,
     latency_ms: startMs + Math.min(maxLatencyMs, typicalMs)
   }
 }
 
 /** The sandbox carriers that offer a line, fastest first, as they play a scenario. */
-export const cast = (
+export const candidatesInScenario = (
   adapters: ReadonlyArray<CarrierAdapter>,
   line: string,
   scenario: Scenario.ScenarioName
@@ -45,9 +45,9 @@ export const cast = (
   return allCandidates.map((candidate) => {
     const index = ownCandidates.indexOf(candidate)
     if (index === -1) return candidate
-    const part = partOf(line, ownCandidates, allCandidates.length, index)
-    const script = scriptOf(scenario, part)
-    return script.act === "quote" ? { ...candidate, part } : standIn(candidate, script)
+    const role = roleOf(line, ownCandidates, allCandidates.length, index)
+    const script = scriptOf(scenario, role)
+    return script.act === "quote" ? { ...candidate, role } : standIn(candidate, script)
   })
 }
 
@@ -92,9 +92,9 @@ const replyOf = (act: Act, { idempotency_key }: CarrierAsk): CarrierReply => {
  * How long to delay an ask to a host's own carrier, in workspace time, so that the answer arrives when the scenario
  * says.
  */
-export const delayOf = ({ line, part }: Candidate, scenario: Scenario.ScenarioName | null): number => {
-  const atMs = part === undefined ? null : scriptOf(scenario, part).at_ms
-  if (part === undefined || atMs === null || atMs <= part.latency_ms) return 0
+export const delayOf = ({ line, role }: Candidate, scenario: Scenario.ScenarioName | null): number => {
+  const atMs = role === undefined ? null : scriptOf(scenario, role).at_ms
+  if (role === undefined || atMs === null || atMs <= role.latency_ms) return 0
   return Math.max(0, atMs - startMs - line.typical_ms)
 }
 
@@ -102,26 +102,31 @@ export const delayOf = ({ line, part }: Candidate, scenario: Scenario.ScenarioNa
  * How a scenario changes the offers of a host's own carrier, and when, in milliseconds of workspace time; null if the
  * offers do not change.
  */
-const changeFor = (part: ScriptPart, { asked_at, scenario }: CarrierAsk) => {
-  const change = changeOf(scenario, part)
+const changeFor = (role: ScenarioRole, { asked_at, scenario }: CarrierAsk) => {
+  const change = changeOf(scenario, role)
   return change === null ? null : { kind: change.kind, at: asked_at - startMs + change.at_ms }
 }
 
 /** The change that is due now; null if no change is due. */
-export const dueChange = ({ part }: Candidate, ask: CarrierAsk): "price_updated" | "withdrawn" | null => {
-  const change = part === undefined ? null : changeFor(part, ask)
+export const dueChange = ({ role }: Candidate, ask: CarrierAsk): "price_updated" | "withdrawn" | null => {
+  const change = role === undefined ? null : changeFor(role, ask)
   return change !== null && ask.now >= change.at ? change.kind : null
 }
 
 /** The checked offer of a host's own carrier, made at `now`, with the scenario's changes. */
-export const changed = (part: ScriptPart, ask: CarrierAsk, offer: CarrierOffer, now: number): CarrierOffer => {
-  const change = changeFor(part, ask)
-  const played = scenarioOffer(offer, ask.scenario, part, now)
+export const withScenarioChanges = (
+  role: ScenarioRole,
+  ask: CarrierAsk,
+  offer: CarrierOffer,
+  now: number
+): CarrierOffer => {
+  const change = changeFor(role, ask)
+  const played = scenarioOffer(offer, ask.scenario, role, now)
   return change === null ? played : { ...played, refresh_after_ms: Math.max(minuteMs, change.at - now) }
 }
 
 /** Scenarios that need two carriers, because one answers and another does not. */
-const needTwo: ReadonlyArray<Scenario.ScenarioName> = ["some_carriers_silent", "incomplete_no_quotes"]
+const twoCarrierScenarios: ReadonlyArray<Scenario.ScenarioName> = ["some_carriers_silent", "incomplete_no_quotes"]
 
 /** The names of the scenarios that these carriers can play on a line. */
 export const scenariosOf = (
@@ -134,7 +139,7 @@ export const scenariosOf = (
   return Scenario.namesOf().filter((name) => {
     if (always.includes(name)) return true
     if (name === "credit_disclosure") return offered.some((candidate) => candidate.line.uses_credit)
-    return offered.length > 1 || !needTwo.includes(name)
+    return offered.length > 1 || !twoCarrierScenarios.includes(name)
   })
 }
 

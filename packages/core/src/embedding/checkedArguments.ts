@@ -98,7 +98,7 @@ export const snapshot = (input: unknown): unknown => {
 }
 
 /** Checks a client's options. Throws the same `InvalidArgument` as the service's other methods. */
-export const rules: CheckRules = (functionName, rulesOfCall) => {
+export const clientOptions: CheckRules = (functionName, rulesOfCall) => {
   const mistakes = mistakesOf(rulesOfCall)
   if (mistakes.length > 0) throw mistaken(functionName, mistakes)
 }

@@ -7,18 +7,18 @@ import * as Kind from "../storage/Kind.ts"
 import { commit, Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { secondMs } from "../wire/Timestamp.ts"
+import type { Progress } from "./AdvanceProgress.ts"
 import * as HeldClock from "./HeldClock.ts"
 import { isHeld } from "./HeldClock.ts"
-import type { Progress } from "./Progress.ts"
 
 /** The clock position that an advance must reach. A reset cancels the advance. */
-export const Goal = Schema.Struct({ clock_target_ms: Schema.Int, reset_count: Schema.Int })
-export type Goal = typeof Goal.Type
+export const AdvanceTarget = Schema.Struct({ clock_target_ms: Schema.Int, reset_count: Schema.Int })
+export type AdvanceTarget = typeof AdvanceTarget.Type
 
 /** The record kind for advances, keyed by the number of seconds and the `Idempotency-Key` of their call. */
 export const kind = Kind.make({
   name: "advance",
-  schema: Goal,
+  schema: AdvanceTarget,
   survives_reset: true,
   kept_for: { period: "quotes", clock: "workspace" }
 })
@@ -33,7 +33,7 @@ const makeMoves = Effect.gen(function* () {
   const holdOf = yield* HeldClock.make
 
   /** Runs the next jobs on the way to the target. Every change that they commit also moves the clock. */
-  const runAhead = (workspaceRead: Workspace, target: Goal) => {
+  const runAhead = (workspaceRead: Workspace, target: AdvanceTarget) => {
     let workspace = workspaceRead
     let held = false
     const aheadRun = runner.runAhead(
@@ -60,7 +60,7 @@ const makeMoves = Effect.gen(function* () {
    * job that is due before the new time was stored in the meantime. The next step then starts from the current state.
    */
   const moveTo = Effect.fnUntraced(
-    function* (workspaceRead: Workspace, target: Goal, time: number) {
+    function* (workspaceRead: Workspace, target: AdvanceTarget, time: number) {
       const { workspace } = yield* workspaces.moment(workspaceRead.id)
       if (isEnded(workspace, target) || workspace.clock_offset_ms !== workspaceRead.clock_offset_ms) return
       const realNow = yield* Clock.currentTimeMillis
@@ -76,7 +76,7 @@ const makeMoves = Effect.gen(function* () {
 /** An advance in progress in this process. */
 export interface AdvanceRun {
   readonly workspace_id: WorkspaceId
-  readonly target: Goal
+  readonly target: AdvanceTarget
   readonly progress: Ref.Ref<Progress>
 }
 
@@ -186,14 +186,14 @@ const addJobs =
   (previous: Progress): Progress => ({ ...previous, jobs: previous.jobs + jobs })
 
 /** Whether an advance has ended: the clock has reached its target, or a reset has cancelled it. */
-const isEnded = (workspace: Workspace, target: Goal): boolean =>
+const isEnded = (workspace: Workspace, target: AdvanceTarget): boolean =>
   workspace.clock_offset_ms >= target.clock_target_ms || workspace.reset_count !== target.reset_count
 
 /**
  * The next version of the workspace, with the clock moved to a job's due time, but never back and never beyond the
  * target.
  */
-const movedTo = (workspace: Workspace, target: Goal, dueAt: number, realNow: number): Workspace => {
+const movedTo = (workspace: Workspace, target: AdvanceTarget, dueAt: number, realNow: number): Workspace => {
   const reach = Math.max(workspace.clock_offset_ms, dueAt - realNow)
   return {
     ...workspace,

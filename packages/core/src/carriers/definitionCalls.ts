@@ -13,11 +13,11 @@ import type {
   ConnectionCall,
   LineTerms
 } from "./CarrierDefinition.ts"
-import * as Failure from "./Failure.ts"
+import * as CarrierFailure from "./CarrierFailure.ts"
 import * as CarrierHttp from "./http/CarrierHttp.ts"
 import { CarrierHttpError } from "./http/CarrierHttpError.ts"
 import type { CarrierHttpOptions } from "./http/CarrierHttpOptions.ts"
-import * as Draft from "./recorder/Draft.ts"
+import * as ExchangeDraft from "./recorder/ExchangeDraft.ts"
 
 /*
  * Calls the functions of a `defineCarrier` definition: prepares what they receive, and turns their results and errors
@@ -25,14 +25,14 @@ import * as Draft from "./recorder/Draft.ts"
  */
 
 /** What a definition says about how to call its functions. */
-interface Shape {
+interface DefinitionParts {
   readonly lines: { readonly [name: string]: LineTerms }
   readonly connection?: ConnectionFields
   readonly http?: CarrierHttpOptions | undefined
 }
 
 /** Whether a connection has all the fields that the definition declares. */
-const isWhole = ({ connection = {} }: Shape, values: unknown): boolean =>
+const hasAllFields = ({ connection = {} }: DefinitionParts, values: unknown): boolean =>
   Object.keys(connection).every((field) => Predicate.hasProperty(values, field) && typeof values[field] === "string")
 
 /**
@@ -40,10 +40,10 @@ const isWhole = ({ connection = {} }: Shape, values: unknown): boolean =>
  *
  * The service decodes facts with the schema of their line, so the line determines the type of the facts.
  */
-const isOwn = (shape: Shape, { line, connection }: CarrierAsk): boolean =>
-  Object.hasOwn(shape.lines, line) && isWhole(shape, connection)
+const fits = (shape: DefinitionParts, { line, connection }: CarrierAsk): boolean =>
+  Object.hasOwn(shape.lines, line) && hasAllFields(shape, connection)
 
-const foreign = () =>
+const mismatchError = () =>
   new Error(
     "The ask does not match the carrier's definition: the definition lacks the ask's line, or the connection lacks a field"
   )
@@ -60,7 +60,7 @@ type Limits = Pick<CarrierLine, "attempt_timeout_ms" | "idempotent">
  * promises.
  */
 const callWith = <G extends ConnectionContext, Call, A>(
-  shape: Shape,
+  shape: DefinitionParts,
   {
     given: connection,
     isCall,
@@ -71,36 +71,36 @@ const callWith = <G extends ConnectionContext, Call, A>(
   withSignal((signal) =>
     Effect.flatMap(httpOf(shape, connection, limits, signal), (http) => {
       const call = { ...connection, http, signal }
-      return isCall(call) ? settled(() => answer(call)) : Effect.die(foreign())
+      return isCall(call) ? settled(() => answer(call)) : Effect.die(mismatchError())
     })
   )
 
 /**
  * Makes a function that calls the functions of a definition. A line without its own limits gets the limits in `usual`.
  */
-export const caller =
+export const makeCallFunction =
   <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
     definition: CarrierDefinition<Name, Fields, Http>,
-    usual: Limits
+    defaultLimits: Limits
   ) =>
   <A>(ask: CarrierAsk, answer: (call: CarrierCall<Name, Fields, Http>) => Answer<A>): Effect.Effect<A, unknown> => {
-    const { lines }: Shape = definition
+    const { lines }: DefinitionParts = definition
     return callWith(
       definition,
       {
         given: askOf(ask),
-        isCall: (call): call is typeof call & CarrierCall<Name, Fields, Http> => isOwn(definition, call),
-        limits: { ...usual, ...lines[ask.line] }
+        isCall: (call): call is typeof call & CarrierCall<Name, Fields, Http> => fits(definition, call),
+        limits: { ...defaultLimits, ...lines[ask.line] }
       },
       answer
     )
   }
 
 /** Makes a function that calls the definition's `testConnection`. */
-export const connectionTester =
+export const makeConnectionTester =
   <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
     definition: CarrierDefinition<Name, Fields, Http>,
-    usual: Limits
+    defaultLimits: Limits
   ) =>
   (
     place: { readonly environment: Environment; readonly connection: ConnectionValues },
@@ -110,8 +110,8 @@ export const connectionTester =
       definition,
       {
         given: place,
-        isCall: (call): call is typeof call & ConnectionCall<Fields, Http> => isWhole(definition, call.connection),
-        limits: { ...usual, idempotent: true }
+        isCall: (call): call is typeof call & ConnectionCall<Fields, Http> => hasAllFields(definition, call.connection),
+        limits: { ...defaultLimits, idempotent: true }
       },
       answer
     ).pipe(onHttpError(notConnected))
@@ -122,7 +122,7 @@ const notConnected = ({ reason, status }: CarrierHttpError): ConnectionTest => (
 })
 
 const httpOf = (
-  { http }: Shape,
+  { http }: DefinitionParts,
   { connection = {}, environment }: ConnectionContext,
   { attempt_timeout_ms: timeout_ms, idempotent }: Limits,
   signal: AbortSignal
@@ -141,9 +141,9 @@ export const reviewOf = <
   ask: CarrierAsk
 ): CarrierReview<Name, Fields> => {
   const isReview = (carrierAsk: CarrierAsk): carrierAsk is CarrierAsk & CarrierReview<Name, Fields> =>
-    isOwn(definition, carrierAsk)
+    fits(definition, carrierAsk)
   const review = { ...askOf(ask), on: dayOf(ask.now) }
-  if (!isReview(review)) throw foreign()
+  if (!isReview(review)) throw mismatchError()
   return review
 }
 
@@ -165,18 +165,18 @@ const onHttpError =
   <B>(value: (error: CarrierHttpError) => B) =>
   <A>(call: Effect.Effect<A, unknown>): Effect.Effect<A | B> =>
     Effect.catchDefect(Effect.orDie(call), (thrown) =>
-      thrown instanceof CarrierHttpError ? Effect.as(tell(thrown), value(thrown)) : Effect.die(thrown)
+      thrown instanceof CarrierHttpError ? Effect.as(logHttpError(thrown), value(thrown)) : Effect.die(thrown)
     )
 
 /** Logs a `CarrierHttpError`, and adds it to the record of the exchange. */
-const tell = (error: CarrierHttpError): Effect.Effect<void> => {
+const logHttpError = (error: CarrierHttpError): Effect.Effect<void> => {
   const { broken_rules = [], reason, status } = error
   const fault = Fault.classOf(error)
   return Effect.logWarning("A carrier was unreachable or sent no usable answer").pipe(
     Effect.annotateLogs({ reason, status, fault, ...AnswerRules.annotation(broken_rules) }),
-    Effect.andThen(Draft.note((draft) => draft.failed(fault, broken_rules)))
+    Effect.andThen(ExchangeDraft.note((draft) => draft.failed(fault, broken_rules)))
   )
 }
 
 /** Turns a `CarrierHttpError` into the reply that it stands for. */
-export const unavailableIfFailed = onHttpError(Failure.ofThrown)
+export const unavailableIfFailed = onHttpError(CarrierFailure.ofThrown)

@@ -1,7 +1,7 @@
 import type { Decline } from "../carriers/Carrier.ts"
 import type { RatedApplication } from "../lines/Line.ts"
 import { highestAmount } from "./Amount.ts"
-import type { RatePlan } from "./Plan.ts"
+import type { RatePlan } from "./PlanFormat.ts"
 import { type Note, type Premium, premiumOf } from "./Premium.ts"
 import { type Ratings, ratings } from "./ratings.ts"
 import { declineOf } from "./underwriting.ts"

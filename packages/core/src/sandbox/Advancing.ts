@@ -8,22 +8,22 @@ import { Storage } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { secondMs } from "../wire/Timestamp.ts"
-import * as Advance from "./Advance.ts"
-import * as Progress from "./Progress.ts"
+import * as AdvanceProgress from "./AdvanceProgress.ts"
+import * as AdvanceSteps from "./AdvanceSteps.ts"
 
 /** Makes the function that advances a sandbox's clock to its target and reports the progress. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
   const retention = yield* Retention
-  const advance = yield* Advance.make
+  const advance = yield* AdvanceSteps.make
   // Concurrent advances in a process take turns. Otherwise one advance would read a clock that another one is moving.
   const inTurn = yield* makeKeyedMutex<WorkspaceId>()
 
   /** Logs an advance's progress, for the first time after `firstMs` and then at most every ten seconds. */
   const logging = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
-    progress: Ref.Ref<Progress.Progress>,
+    progress: Ref.Ref<AdvanceProgress.Progress>,
     message: string,
     firstMs: number
   ) {
@@ -32,18 +32,18 @@ export const make = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       if (now < dueAt) return
       dueAt = now + logEveryMs
-      const fields = Progress.fields(yield* Ref.get(progress), yield* Monotonic.millis)
+      const fields = AdvanceProgress.fields(yield* Ref.get(progress), yield* Monotonic.millis)
       yield* Effect.annotateLogs(Effect.logInfo(message), { workspace_id, ...fields })
     })
   })
 
   const toTarget = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
-    target: Advance.Goal,
-    progress: Ref.Ref<Progress.Progress>
+    target: AdvanceSteps.AdvanceTarget,
+    progress: Ref.Ref<AdvanceProgress.Progress>
   ) {
     const signal = yield* wokenByJobs(storage, workspace_id)
-    const run: Advance.AdvanceRun = { workspace_id, target, progress }
+    const run: AdvanceSteps.AdvanceRun = { workspace_id, target, progress }
     const step = inTurn(workspace_id, advance.step(run, signal))
     const log = yield* logging(workspace_id, progress, "A sandbox's clock is still advancing", logEveryMs)
     const waiting = "A sandbox's clock waits for carriers, which answer in real time"
@@ -61,7 +61,7 @@ export const make = Effect.gen(function* () {
    * Refuses with `conflict` (`wait`) if the advance takes too long. The error reports the progress.
    */
   return Effect.fnUntraced(function* (workspace_id: WorkspaceId, key: string | null, seconds: number) {
-    const progress = yield* Ref.make(Progress.begin(yield* Monotonic.millis))
+    const progress = yield* Ref.make(AdvanceProgress.begin(yield* Monotonic.millis))
     const advanceAll = Effect.gen(function* () {
       const target = yield* advance.accept(workspace_id, key, seconds)
       yield* toTarget(workspace_id, target, progress)
@@ -90,8 +90,8 @@ const logEveryMs = 10 * secondMs
  */
 const logWaitAfterMs = secondMs
 
-const stillAdvancing = Effect.fnUntraced(function* (progress: Ref.Ref<Progress.Progress>) {
-  const sentences = Progress.sentences(yield* Ref.get(progress), yield* Monotonic.millis)
+const stillAdvancing = Effect.fnUntraced(function* (progress: Ref.Ref<AdvanceProgress.Progress>) {
+  const sentences = AdvanceProgress.sentences(yield* Ref.get(progress), yield* Monotonic.millis)
   return yield* ApiError.make("conflict", {
     message: `${sentences} Send the call again, with the same Idempotency-Key.`,
     retry_action: "wait"

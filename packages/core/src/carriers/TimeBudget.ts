@@ -22,9 +22,9 @@ export interface Limit {
 }
 
 /** The time budget of one call. A nested call, such as a request within an attempt, has its own budget. */
-class CallTime {
+class TimeBudget {
   readonly limit: Limit
-  readonly outer: CallTime | null
+  readonly outer: TimeBudget | null
   private readonly clock: Clock.Clock
   private readonly began: number
   private readonly going = Latch.makeUnsafe(true)
@@ -32,7 +32,7 @@ class CallTime {
   private wait_began = 0
   private waited_ms = 0
 
-  constructor(limit: Limit, outer: CallTime | null, clock: Clock.Clock) {
+  constructor(limit: Limit, outer: TimeBudget | null, clock: Clock.Clock) {
     this.limit = limit
     this.outer = outer
     this.clock = clock
@@ -88,14 +88,14 @@ class CallTime {
   }
 }
 
-const Current = Context.Reference<CallTime | null>("@quotewire/core/CurrentCallTime", { defaultValue: () => null })
+const Current = Context.Reference<TimeBudget | null>("@quotewire/core/CurrentTimeBudget", { defaultValue: () => null })
 
 /** Runs a call within a limit. If the call exceeds the limit, interrupts it and runs `orElse`. */
-export const limited =
+export const withinLimit =
   <A2, E2, R2>(limit: Limit, orElse: () => Effect.Effect<A2, E2, R2>) =>
   <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> =>
     Effect.flatMap(Effect.all([Clock.Clock, Current]), ([clock, outer]) => {
-      const time = new CallTime(limit, outer, clock)
+      const time = new TimeBudget(limit, outer, clock)
       const late = Effect.as(time.over, null)
       return Effect.raceFirst(
         Effect.map(Effect.provideService(call, Current, time), (value) => ({ value })),
@@ -108,7 +108,7 @@ export const limited =
     })
 
 /** How much time the innermost call has left, in milliseconds; unlimited outside a call. */
-export const left: Effect.Effect<number> = Effect.map(Current, (time) => time?.left_ms ?? Number.POSITIVE_INFINITY)
+export const leftMs: Effect.Effect<number> = Effect.map(Current, (time) => time?.left_ms ?? Number.POSITIVE_INFINITY)
 
 /**
  * Waits for something inside this service without counting the wait against the carrier. If the wait takes too long,

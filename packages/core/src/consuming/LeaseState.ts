@@ -1,7 +1,7 @@
 import type * as Consumer from "./Consumer.ts"
 
 /** What a process knows about a consumer whose lease it holds. */
-export interface Held {
+export interface LeaseState {
   /** The current state, which may be ahead of storage. */
   readonly current: Consumer.Consumer
   /** The state that this process last stored. */
@@ -20,7 +20,7 @@ export interface Held {
 }
 
 /** The state right after a claim has stored `consumer`. */
-export const claimed = (consumer: Consumer.Consumer): Held => ({
+export const claimed = (consumer: Consumer.Consumer): LeaseState => ({
   current: consumer,
   stored: consumer,
   holder: consumer.lease?.holder ?? "",
@@ -30,34 +30,34 @@ export const claimed = (consumer: Consumer.Consumer): Held => ({
 })
 
 /** Whether the lease has expired or is lost. */
-export const hasEnded = ({ ends_at, isLost }: Held, now: number): boolean => isLost || now >= ends_at
+export const hasEnded = ({ ends_at, isLost }: LeaseState, now: number): boolean => isLost || now >= ends_at
 
 /** Whether the current state has progress that is not stored yet. */
-export const isUnstored = ({ current, stored }: Held): boolean =>
+export const isUnstored = ({ current, stored }: LeaseState): boolean =>
   current.position !== stored.position || current.retries_done !== stored.retries_done
 
 /** The next version to write, with a lease until `until`, or without a lease if `until` is null. */
-export const next = ({ current, holder }: Held, until: number | null): Consumer.Consumer => ({
+export const next = ({ current, holder }: LeaseState, until: number | null): Consumer.Consumer => ({
   ...current,
   version: current.version + 1,
   lease: until === null ? null : { holder, ends_at: until }
 })
 
 /** Replaces the current state. */
-export const changed = (heldConsumer: Held, consumer: Consumer.Consumer): Held => ({
-  ...heldConsumer,
+export const changed = (state: LeaseState, consumer: Consumer.Consumer): LeaseState => ({
+  ...state,
   current: consumer
 })
 
 /** The state while a write is in progress. The outcome of the write is unknown until it returns. */
-export const writing = (held: Held): Held => ({ ...held, isOutdated: true })
+export const writing = (state: LeaseState): LeaseState => ({ ...state, isOutdated: true })
 
 /** The state after a write. Changes that were made during the write are kept for the next write. */
-export const written = (held: Held, consumer: Consumer.Consumer): Held => {
+export const written = (state: LeaseState, consumer: Consumer.Consumer): LeaseState => {
   const { lease, version } = consumer
   return {
-    ...held,
-    current: { ...held.current, version, lease },
+    ...state,
+    current: { ...state.current, version, lease },
     stored: consumer,
     ends_at: lease?.ends_at ?? 0,
     isOutdated: false
@@ -68,11 +68,11 @@ export const written = (held: Held, consumer: Consumer.Consumer): Held => {
  * The state after the stored consumer was read; null if another process holds the lease. A process without the lease
  * can only ask to retry parked events, so only these requests and the version are copied.
  */
-export const reloaded = (held: Held, storedConsumer: Consumer.Consumer | null): Held | null => {
-  if (storedConsumer?.lease?.holder !== held.holder) return null
+export const reloaded = (state: LeaseState, storedConsumer: Consumer.Consumer | null): LeaseState | null => {
+  if (storedConsumer?.lease?.holder !== state.holder) return null
   const { retries_asked, version } = storedConsumer
-  return { ...held, current: { ...held.current, version, retries_asked }, isOutdated: false }
+  return { ...state, current: { ...state.current, version, retries_asked }, isOutdated: false }
 }
 
 /** The state after the lease was lost. */
-export const lost = (held: Held): Held => ({ ...held, isLost: true })
+export const lost = (state: LeaseState): LeaseState => ({ ...state, isLost: true })

@@ -6,8 +6,8 @@ import type { CarrierAdapter, CarrierAsk } from "../Carrier.ts"
 import { CarrierConnections } from "../CarrierConnections.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
 import * as Redaction from "../secrets/Redaction.ts"
-import type { ExchangeOutcome, ExchangeType } from "./Exchange.ts"
 import * as HttpRecording from "./HttpRecording.ts"
+import type { ExchangeOutcome, ExchangeType } from "./StoredExchange.ts"
 
 /** The maximum number of HTTP exchanges recorded in one exchange. */
 const maxHttp = 8
@@ -15,7 +15,7 @@ const maxHttp = 8
 const maxRules = 20
 
 /** The part of an adapter's answer that is recorded. */
-interface Answer {
+interface RecordedAnswer {
   readonly kind: ExchangeOutcome
   readonly reason?: string
 }
@@ -36,7 +36,7 @@ export interface CircuitChange {
 type Connections = Context.Service.Shape<typeof CarrierConnections>
 
 /** How requests leave the host. */
-export interface WayOut {
+export interface OutgoingHttp {
   readonly transport: HttpClient.HttpClient
   readonly connections: Connections
 }
@@ -79,7 +79,7 @@ export class HttpList {
  * A draft belongs to one run of a job. The adapter's call, its HTTP exchanges and the checks of its answer add to the
  * draft.
  */
-export class Draft {
+export class ExchangeDraft {
   readonly exchange: ExchangeType
   readonly adapter: CarrierAdapter
   /**
@@ -104,7 +104,7 @@ export class Draft {
   private read = 0
   private readonly list = new HttpList(maxHttp)
 
-  constructor(exchange: ExchangeType, adapter: CarrierAdapter, { connections, transport }: WayOut) {
+  constructor(exchange: ExchangeType, adapter: CarrierAdapter, { connections, transport }: OutgoingHttp) {
     this.exchange = exchange
     this.adapter = adapter
     this.connections = connections
@@ -135,7 +135,7 @@ export class Draft {
    * Notes that the call has ended. If the answer gives no reason, an error or broken rule that was noted earlier
    * remains the outcome.
    */
-  answered(answer: Answer, call: NonNullable<Draft["call"]>): void {
+  answered(answer: RecordedAnswer, call: NonNullable<ExchangeDraft["call"]>): void {
     this.call = call
     if (this.isDecided && answer.kind === "unavailable" && answer.reason === undefined) return
     this.outcome = answer.kind
@@ -191,7 +191,7 @@ export class Draft {
 }
 
 /** The draft of the current exchange; null outside a recorded exchange. */
-const CurrentDraft = Context.Reference<Draft | null>("@quotewire/core/CurrentDraft", {
+const CurrentDraft = Context.Reference<ExchangeDraft | null>("@quotewire/core/CurrentDraft", {
   defaultValue: () => null
 })
 
@@ -202,7 +202,7 @@ const CurrentDraft = Context.Reference<Draft | null>("@quotewire/core/CurrentDra
  * The client makes no spans, because URLs in a span could contain facts.
  */
 export const during =
-  (draft: Draft | null) =>
+  (draft: ExchangeDraft | null) =>
   <A, E, R>(part: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     draft === null
       ? part
@@ -214,7 +214,7 @@ export const during =
         )
 
 /** Passes the draft of the current exchange to `add`. Does nothing outside a recorded exchange. */
-export const note = (add: (draft: Draft) => void): Effect.Effect<void> =>
+export const note = (add: (draft: ExchangeDraft) => void): Effect.Effect<void> =>
   Effect.map(CurrentDraft, (draft) => {
     if (draft !== null) add(draft)
   })
@@ -225,7 +225,7 @@ export const note = (add: (draft: Draft) => void): Effect.Effect<void> =>
  */
 export const watched = <A, E, R>(
   ask: Pick<CarrierAsk, "line" | "attempt"> | null,
-  answerOf: (result: A) => Answer,
+  answerOf: (result: A) => RecordedAnswer,
   call: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.flatMap(CurrentDraft, (draft) => {

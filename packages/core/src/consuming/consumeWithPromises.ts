@@ -30,7 +30,7 @@ export interface StopConsuming {
 export type Consume = (name: string, handler: EventHandler, options?: ConsumeOptions) => StopConsuming
 
 /** Makes `consume`, and a function that stops all consumers. `start` starts one consumer. */
-export const makeConsume = (
+export const makePromiseConsume = (
   start: (name: string, handler: EffectEventHandler, options: ConsumeOptions) => Promise<Consumption>
 ): { readonly consume: Consume; readonly stopAll: () => Promise<unknown> } => {
   const running = new Map<string, StopConsuming>()

@@ -8,6 +8,7 @@ import { type OperatorOperationServices, operatorOperations } from "../operators
 import { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
+import * as checked from "./checkedArguments.ts"
 import type {
   ActingOperator,
   AnyOperatorOperation,
@@ -15,7 +16,6 @@ import type {
   OperatorMethods,
   Operators
 } from "./EmbeddedOperators.ts"
-import * as given from "./given.ts"
 import type { Lifetime } from "./Lifetime.ts"
 
 const viewOf = ({ created_at, expires_at, revoked_at, ...token }: OperatorToken): EmbeddedOperatorToken => ({
@@ -28,11 +28,11 @@ const viewOf = ({ created_at, expires_at, revoked_at, ...token }: OperatorToken)
 /** Makes the operators' methods. `wrapCall` runs a call by the program itself, with or without limits. */
 export const makeOperators = (run: Lifetime["call"], wrapCall: typeof withoutLimits): Operators => ({
   createToken: async (options) => {
-    const { organization_id, ...rest } = given.createToken(options)
+    const { organization_id, ...rest } = checked.createToken(options)
     return run(
       Effect.gen(function* () {
         const tokens = yield* OperatorTokens
-        const organization = organization_id === undefined ? undefined : yield* given.organizationId(organization_id)
+        const organization = organization_id === undefined ? undefined : yield* checked.organizationId(organization_id)
         const { details, token } = yield* tokens.create({ ...rest, organization_id: organization })
         return { token, details: viewOf(details) }
       })
@@ -42,17 +42,17 @@ export const makeOperators = (run: Lifetime["call"], wrapCall: typeof withoutLim
   revokeToken: async (id) =>
     run(
       Effect.flatMap(OperatorTokens, (tokens) =>
-        Effect.map(Effect.flatMap(given.operatorTokenId(id), tokens.revoke), viewOf)
+        Effect.map(Effect.flatMap(checked.operatorTokenId(id), tokens.revoke), viewOf)
       )
     ),
-  as: (operator) => methodsOf((operatorCall) => run(wrapCall(operatorCall)), given.operator(operator))
+  as: (operator) => methodsOf((operatorCall) => run(wrapCall(operatorCall)), checked.operator(operator))
 })
 
 const methodsOf = (run: Lifetime["call"], acting: ActingOperator): OperatorMethods => {
   const method =
     (operation: AnyOperatorOperation) =>
     async (input?: unknown): Promise<unknown> => {
-      const inputCopy = given.snapshot(input ?? {})
+      const inputCopy = checked.snapshot(input ?? {})
       return run(Effect.map(call(operation, acting, inputCopy), Json.decode))
     }
   const entries = operatorOperations.map((operation): readonly [keyof OperatorMethods, unknown] => [
@@ -74,7 +74,7 @@ const call = Effect.fnUntraced(function* (
     subject: JSON.stringify(["program", name]),
     name,
     scopes,
-    organization_id: organization_id === undefined ? null : yield* given.organizationId(organization_id)
+    organization_id: organization_id === undefined ? null : yield* checked.organizationId(organization_id)
   })
   return yield* OperatorCalls.call(operation, {
     request_id: ids.request(),

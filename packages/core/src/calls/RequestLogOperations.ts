@@ -1,5 +1,5 @@
 import { Effect, Schema } from "effect"
-import { aboutQuery } from "../wire/About.ts"
+import { aboutQuery } from "../wire/AboutIds.ts"
 import { ListInput, RequestLogEntry, RequestLogPage } from "./FinishedCall.ts"
 import * as Operation from "./Operation.ts"
 import { RequestLog } from "./RequestLog.ts"

@@ -10,13 +10,13 @@ export const aboutFields = {
 }
 
 /** The quote request and the quote that a record is about, or by which a list filters. */
-export interface About {
+export interface AboutIds {
   readonly quote_request_id?: QuoteRequestId | null
   readonly quote_id?: QuoteId | null
 }
 
 /** The IDs that a record is about, or by which a list filters. The most specific ID comes first. */
-export const aboutOf = ({ quote_id = null, quote_request_id = null }: About): ReadonlyArray<string> => {
+export const aboutOf = ({ quote_id = null, quote_request_id = null }: AboutIds): ReadonlyArray<string> => {
   if (quote_id === null) return quote_request_id === null ? none : [quote_request_id]
   return quote_request_id === null ? [quote_id] : [quote_id, quote_request_id]
 }

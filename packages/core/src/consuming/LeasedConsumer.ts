@@ -5,7 +5,7 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 import * as Consumer from "./Consumer.ts"
 import { loadConsumer } from "./ConsumerStore.ts"
-import * as Held from "./Held.ts"
+import * as LeaseState from "./LeaseState.ts"
 
 type StorageService = Storage["Service"]
 
@@ -21,7 +21,7 @@ type Records = Effect.Effect<ReadonlyArray<Change.StoredRecord>, StorageUnavaila
 export class ConsumerLost extends Data.TaggedError("ConsumerLost") {}
 
 /** A workspace's consumer as long as this process holds its lease: the current state, and how to store it. */
-export interface HeldConsumer {
+export interface LeasedConsumer {
   /** The current state, which may be ahead of storage. */
   readonly current: () => Consumer.Consumer
   /** Replaces the current state. The next `store` writes it, or `maintain` does so within a second. */
@@ -41,39 +41,39 @@ export interface HeldConsumer {
 
 const none: Records = Effect.succeed([])
 
-/** Makes a held consumer right after a claim has stored `claimed`. */
+/** Makes a leased consumer right after a claim has stored `claimed`. */
 export const make = (
   { clock, storage }: { readonly clock: Clock.Clock; readonly storage: StorageService },
   workspaceId: WorkspaceId,
   claimed: Consumer.Consumer,
   leaseMs: number
-): HeldConsumer => {
-  let heldState = Held.claimed(claimed)
+): LeasedConsumer => {
+  let leaseState = LeaseState.claimed(claimed)
   const oneAtATime = Semaphore.makeUnsafe(1)
   const now = () => clock.currentTimeMillisUnsafe()
 
   const lose = Effect.suspend(() => {
-    heldState = Held.lost(heldState)
+    leaseState = LeaseState.lost(leaseState)
     return Effect.fail(new ConsumerLost())
   })
-  const check = Effect.suspend(() => (Held.hasEnded(heldState, now()) ? lose : Effect.void))
+  const check = Effect.suspend(() => (LeaseState.hasEnded(leaseState, now()) ? lose : Effect.void))
 
   const reload = Effect.gen(function* () {
     const consumer = yield* loadConsumer(storage, workspaceId, claimed.name)
-    const reloaded = Held.reloaded(heldState, consumer)
+    const reloaded = LeaseState.reloaded(leaseState, consumer)
     if (reloaded === null) return yield* lose
-    heldState = reloaded
+    leaseState = reloaded
   })
 
   const write = Effect.fnUntraced(function* (records: Records, isLast: boolean) {
     yield* check
-    if (heldState.isOutdated) yield* reload
+    if (leaseState.isOutdated) yield* reload
     const at = now()
-    const next = Held.next(heldState, isLast ? null : at + leaseMs)
+    const next = LeaseState.next(leaseState, isLast ? null : at + leaseMs)
     const writes = [Consumer.toStored(next, at), ...(yield* records)]
-    heldState = Held.writing(heldState)
+    leaseState = LeaseState.writing(leaseState)
     yield* commit(storage, Change.make(workspaceId, { writes }))
-    heldState = Held.written(heldState, next)
+    leaseState = LeaseState.written(leaseState, next)
   })
 
   const storeOnce = (records: Records = none, isLast = false) =>
@@ -92,8 +92,8 @@ export const make = (
   const maintainOnce = Effect.gen(function* () {
     yield* Effect.sleep(Math.min(Consumer.storeEveryMs, leaseMs / 4))
     yield* check
-    const leftMs = heldState.ends_at - now()
-    if (!Held.isUnstored(heldState) && leftMs > leaseMs / 2) return
+    const leftMs = leaseState.ends_at - now()
+    if (!LeaseState.isUnstored(leaseState) && leftMs > leaseMs / 2) return
     const stored = yield* Effect.timeoutOption(
       Effect.catchTag(storeOnce(), "StorageUnavailable", () => Effect.void),
       leftMs
@@ -102,13 +102,13 @@ export const make = (
   })
 
   return {
-    current: () => heldState.current,
+    current: () => leaseState.current,
     set: (consumer) => {
-      heldState = Held.changed(heldState, consumer)
+      leaseState = LeaseState.changed(leaseState, consumer)
     },
     check,
     store,
     maintain: Effect.forever(maintainOnce),
-    release: Effect.suspend(() => (heldState.isLost ? Effect.void : Effect.ignore(storeOnce(none, true))))
+    release: Effect.suspend(() => (leaseState.isLost ? Effect.void : Effect.ignore(storeOnce(none, true))))
   }
 }

@@ -6,7 +6,7 @@ import * as KeyedHash from "./sealing/Seal.ts"
 const bodyCharacters = 26
 
 /** Opaque signed tokens for the IDs in a workspace. A token can be derived from its ID, so it is never stored. */
-interface Tokens<Id extends string> {
+interface SignedIds<Id extends string> {
   readonly write: (seal: Seal["Service"], workspace_id: WorkspaceId, id: Id) => Effect.Effect<string>
   /** Whether text looks like a token. The token may still be forged. */
   readonly isLike: (text: string) => boolean
@@ -23,7 +23,7 @@ const tokens = <Id extends string>(
   purpose: string,
   prefix: string,
   isId: (text: unknown) => text is Id
-): Tokens<Id> => {
+): SignedIds<Id> => {
   const sign = (workspace_id: WorkspaceId, id: Id) => `${workspace_id} ${id}`
   const namesIn = (text: string) => {
     const workspace_id = `${prefixes.workspace}_${text.slice(0, bodyCharacters)}`
@@ -49,11 +49,11 @@ const tokens = <Id extends string>(
 }
 
 /** The tokens in `/go/<token>` links, which lead to a quote's carrier. A token contains nothing about a person. */
-export const goTokens: Tokens<QuoteId> = tokens("go", prefixes.quote, Schema.is(QuoteId))
+export const goTokens: SignedIds<QuoteId> = tokens("go", prefixes.quote, Schema.is(QuoteId))
 
 /**
  * The tokens that identify an ask to a carrier. They are the idempotency key of the ask's attempts and the reference in
  * callbacks.
  */
-export const askTokens = (carrierId: string): Tokens<QuoteRequestId> =>
+export const askTokens = (carrierId: string): SignedIds<QuoteRequestId> =>
   tokens(`ask ${carrierId}`, prefixes.quote_request, Schema.is(QuoteRequestId))

@@ -6,6 +6,6 @@ import type { JobClaim } from "../storage/Storage.ts"
  *
  * Concurrent jobs of a claim all begin right after it, so they can share what one of them reads.
  */
-export const Claim = Context.Reference<Pick<JobClaim, "jobs"> | null>("@quotewire/core/Claim", {
+export const ConcurrentClaim = Context.Reference<Pick<JobClaim, "jobs"> | null>("@quotewire/core/ConcurrentClaim", {
   defaultValue: () => null
 })

@@ -17,7 +17,7 @@ interface SubscriptionPlace {
  * Cancels a subscription's open deliveries, in batches. With `created_before`, cancels only deliveries created before
  * that time. Times are milliseconds of workspace time.
  */
-export const cancelOpen = Effect.fnUntraced(function* (
+export const cancelOpenDeliveries = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   { subscription_id, workspace_id }: SubscriptionPlace,
   now: number,

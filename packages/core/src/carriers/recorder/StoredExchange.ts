@@ -48,7 +48,7 @@ export const HttpExchange = Schema.Struct({
 export type HttpExchange = typeof HttpExchange.Type
 
 /** An exchange with a carrier's adapter, as stored. */
-export const Exchange = Schema.Struct({
+export const StoredExchange = Schema.Struct({
   quote_request_id: QuoteRequestId,
   application_id: ApplicationId,
   exchange: Schema.Literals(exchangeTypes),
@@ -78,7 +78,7 @@ export const Exchange = Schema.Struct({
    */
   number: Schema.NullOr(Schema.Int)
 }).annotate({ identifier: "CarrierExchange" })
-export type Exchange = typeof Exchange.Type
+export type StoredExchange = typeof StoredExchange.Type
 
 /** The maximum number of exchanges kept for a request, besides its asks. */
 export const maxRepeated = 100
@@ -92,14 +92,14 @@ export const repeated = "repeated"
  */
 export const kind = Kind.make({
   name: "exchange",
-  schema: Exchange,
+  schema: StoredExchange,
   sealed: true,
   kept_for: { period: "exchanges", clock: "workspace" },
   listing: ({ application_id, number }) => ({ parent: application_id, status: number === null ? null : repeated })
 })
 
 /** The stored record of an exchange. */
-export const toStored = (exchange: Exchange, id: string): StoredRecord => {
+export const toStored = (exchange: StoredExchange, id: string): StoredRecord => {
   const at = toMillis(exchange.at)
   return kind.record(exchange, { id, version: 1, created_at: at, updated_at: at })
 }

@@ -15,21 +15,21 @@ import {
   ignoresRules,
   pollAfter,
   priceUpdateFactor,
+  type ScenarioRole,
   type Script,
-  type ScriptPart,
   scriptOf,
   startMs
 } from "../carriers/script.ts"
 import { mul } from "../rating/Amount.ts"
-import { answerOf, priceOf, riskOf } from "../rating/Answer.ts"
-import { offerOf, offerRefOf } from "../rating/offer.ts"
+import { answerOf, priceOf, riskOf } from "../rating/PlanAnswer.ts"
+import { offerOf, offerRefOf } from "../rating/planOffer.ts"
 import type { RatePlan } from "../rating/RatePlan.ts"
 import { carrierOf } from "../rating/ratePlanCarrier.ts"
 import type { Risk } from "../rating/Variable.ts"
 import { dayOf } from "../wire/CalendarDay.ts"
 import { cents } from "../wire/Money.ts"
 import { secondMs } from "../wire/Timestamp.ts"
-import { type FictionalCarrier, fictionalCarrierList, type PlayedLine, partOf, playedLine } from "./Lineup.ts"
+import { type FictionalCarrier, fictionalCarrierList, type PlayedLine, playedLine, roleOf } from "./Lineup.ts"
 
 const attemptTimeoutMs = 15 * secondMs
 const retryAfterMs = 10 * secondMs
@@ -42,7 +42,7 @@ interface PlayedAsk {
   readonly line: PlayedLine
   readonly plan: RatePlan
   readonly risk: Risk
-  readonly part: ScriptPart
+  readonly role: ScenarioRole
   readonly script: Script
   readonly ask: CarrierAsk
   readonly origin: number
@@ -50,26 +50,26 @@ interface PlayedAsk {
 }
 
 const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): PlayedAsk | null => {
-  const part = partOf(carrier.id, ask.line)
+  const role = roleOf(carrier.id, ask.line)
   const line = playedLine(ask.line)
   const plan = carrier.plans.find((candidate) => candidate.line === ask.line)
-  if (part === undefined || line === undefined || plan === undefined) return null
+  if (role === undefined || line === undefined || plan === undefined) return null
   const risk = riskOf(plan, ask, dayOf(ask.requested_at))
   if (risk === null) return null
-  const script = scriptOf(ask.scenario, part)
+  const script = scriptOf(ask.scenario, role)
   const origin = ask.asked_at - startMs
   const ready_at = script.at_ms === null ? null : origin + script.at_ms
-  return { carrier, line, plan, risk, part, script, ask, origin, ready_at }
+  return { carrier, line, plan, risk, role, script, ask, origin, ready_at }
 }
 
 /** The offer from the carrier's plan, made at `answeredAt`, with the scenario's changes. */
-const offerAt = ({ ask, part, plan, risk }: PlayedAsk, answeredAt: number): CarrierOffer =>
-  scenarioOffer(offerOf(plan, priceOf(plan, risk), ask, answeredAt), ask.scenario, part, answeredAt)
+const offerAt = ({ ask, role, plan, risk }: PlayedAsk, answeredAt: number): CarrierOffer =>
+  scenarioOffer(offerOf(plan, priceOf(plan, risk), ask, answeredAt), ask.scenario, role, answeredAt)
 
 const offers = (play: PlayedAsk): CarrierReply => {
-  const { ask, part } = play
+  const { ask, role } = play
   const offer = offerAt(play, ask.now)
-  const change = changeOf(ask.scenario, part)
+  const change = changeOf(ask.scenario, role)
   if (change === null) return { kind: "offers", offers: [offer] }
   const refresh_after_ms = Math.max(0, play.origin + change.at_ms - ask.now)
   return { kind: "offers", offers: [{ ...offer, refresh_after_ms }] }
@@ -129,10 +129,10 @@ const latency = (play: PlayedAsk | null): number => {
 
 /** A refreshed offer: unchanged, unless the scenario changes it. */
 const refreshed = (play: PlayedAsk, offerRef: string): CarrierRefresh => {
-  const { ask, part } = play
+  const { ask, role } = play
   if (offerRef !== offerRefOf(ask)) return { kind: "withdrawn" }
   const offer = offerAt(play, play.ready_at ?? ask.now)
-  const change = changeOf(ask.scenario, part)
+  const change = changeOf(ask.scenario, role)
   if (change === null || ask.now < play.origin + change.at_ms || offer.premium === null) {
     return { kind: "offer", reason: "rechecked", offer }
   }
@@ -145,9 +145,9 @@ const refreshed = (play: PlayedAsk, offerRef: string): CarrierRefresh => {
 const linesOf = (carrier: FictionalCarrier, lines: CarrierAdapter["lines"]): CarrierAdapter["lines"] =>
   Object.fromEntries(
     Object.entries(lines).flatMap(([name, line]): ReadonlyArray<[string, CarrierLine]> => {
-      const part = partOf(carrier.id, name)
+      const role = roleOf(carrier.id, name)
       const { mode, uses_credit } = carrier
-      return part === undefined
+      return role === undefined
         ? []
         : [
             [
@@ -157,7 +157,7 @@ const linesOf = (carrier: FictionalCarrier, lines: CarrierAdapter["lines"]): Car
                 mode,
                 uses_credit,
                 attempt_timeout_ms: attemptTimeoutMs,
-                typical_ms: part.latency_ms - startMs
+                typical_ms: role.latency_ms - startMs
               }
             ]
           ]

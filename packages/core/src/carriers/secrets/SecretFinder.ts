@@ -8,7 +8,7 @@ import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
  */
 
 /** Finds all forms of the given secrets in a text, in time linear in the length of the text. */
-export interface SecretForms {
+export interface SecretFinder {
   /** Returns the text without the secrets, including a secret that is cut off at the end of the text. */
   readonly without: (text: string) => string
   /** Whether the text contains a secret. */
@@ -31,7 +31,7 @@ const minCutCharacters = 8
 const maxLevels = 3
 
 /** The finder for no secrets. It finds nothing. */
-export const none: SecretForms = { without: (text) => text, isIn: () => false }
+export const none: SecretFinder = { without: (text) => text, isIn: () => false }
 
 /**
  * The forms of one secret: those to find in the text as it is, and those to find after the text's escapes are undone.
@@ -53,7 +53,7 @@ const formsOf = (secret: string): Forms => {
 }
 
 /** Makes a finder for these secrets. */
-export const make = (secrets: Iterable<string>): SecretForms => finderWith(secrets, formsOf)
+export const make = (secrets: Iterable<string>): SecretFinder => finderWith(secrets, formsOf)
 
 /**
  * Makes a finder for the secrets of a carrier: all connection values that the adapter does not declare as a `string`,
@@ -64,17 +64,17 @@ export const ofCarrier = (
   values: ConnectionValues = {},
   sentSecrets: ReadonlyArray<string> = [],
   makeFinder: typeof make = make
-): SecretForms => {
+): SecretFinder => {
   const secretValues = Object.entries(values).flatMap(([name, value]) => (connection[name] === "string" ? [] : [value]))
   return makeFinder([...secretValues, ...sentSecrets])
 }
 
-const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretForms => {
+const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretFinder => {
   const whole = [...new Set(secrets)].map((secret) => secret.toWellFormed()).filter(isLongEnough)
   if (whole.length === 0) return none
   const forms = whole.map(formsIn)
-  const findPlain = finderOf(unique(forms.flatMap(({ plain }) => plain)))
-  const findUnescaped = finderOf(unique(forms.flatMap((form) => form.unescaped)))
+  const findPlain = makeSpanFinder(unique(forms.flatMap(({ plain }) => plain)))
+  const findUnescaped = makeSpanFinder(unique(forms.flatMap((form) => form.unescaped)))
   const spansIn = (text: string): ReadonlyArray<Span> => {
     if (text.length < minCharacters) return []
     const view = escapes.test(text) ? viewOf(text) : null
@@ -103,9 +103,9 @@ const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretF
  * The forms of each secret are cached too. If many organizations have credentials for one carrier, almost every set of
  * secrets is new, but almost every secret in it is known.
  */
-export const remembering = (maxEntries: number): typeof make => {
-  const formsIn = remembered(formsPerFinder * maxEntries, (secret) => secret, formsOf)
-  const finderIn = remembered(
+export const cachingFinders = (maxEntries: number): typeof make => {
+  const formsIn = cachedResults(formsPerFinder * maxEntries, (secret) => secret, formsOf)
+  const finderIn = cachedResults(
     maxEntries,
     (secrets) => JSON.stringify(secrets),
     (secrets: ReadonlyArray<string>) => finderWith(secrets, formsIn)
@@ -120,7 +120,7 @@ export const remembering = (maxEntries: number): typeof make => {
 const formsPerFinder = 32
 
 /** Wraps a function so that it caches its latest results. */
-const remembered = <A, B>(
+const cachedResults = <A, B>(
   maxEntries: number,
   keyOf: (from: A) => string,
   compute: (from: A) => B
@@ -148,7 +148,7 @@ const unique = (forms: ReadonlyArray<string>): ReadonlyArray<string> => [...new 
  *
  * It reads the text once, however many forms there are. Many short texts cost no more than one long text.
  */
-const finderOf = (forms: ReadonlyArray<string>): ((text: string) => ReadonlyArray<Span>) => {
+const makeSpanFinder = (forms: ReadonlyArray<string>): ((text: string) => ReadonlyArray<Span>) => {
   const byHead = new Map<string, Array<number>>()
   const heads = new Uint8Array(headHashes)
   for (const [index, form] of forms.entries()) {

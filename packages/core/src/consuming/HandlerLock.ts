@@ -3,7 +3,7 @@ import { Deferred, Effect, Semaphore } from "effect"
 /**
  * Decides when this process's handlers run: several together, or one alone, to find out which event kills the process.
  */
-export interface Turns {
+export interface HandlerLock {
   /** Runs a handler together with others, unless a handler runs alone. */
   readonly together: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Waits until no handler is running, and then runs a handler alone. Handlers that arrive in the meantime wait. */
@@ -20,8 +20,8 @@ export interface Turns {
   readonly noteKiller: (at: number) => void
 }
 
-/** Makes the `Turns` of this process. No handler is running yet. */
-export const make = (): Turns => {
+/** Makes the lock of this process. No handler is running yet. */
+export const make = (): HandlerLock => {
   const oneAlone = Semaphore.makeUnsafe(1)
   /** How many handlers run together, and how many run alone or wait to run alone. */
   let running = 0
@@ -43,7 +43,7 @@ export const make = (): Turns => {
       solitary += change
     })
 
-  const together: Turns["together"] = (handler) =>
+  const together: HandlerLock["together"] = (handler) =>
     Effect.uninterruptibleMask((restore) => {
       if (solitary > 0) return restore(Effect.andThen(oneAlone.withPermit(Effect.void), together(handler)))
       running++

@@ -1,4 +1,4 @@
-import type { StateRule, Table } from "./Plan.ts"
+import type { StateRule, Table } from "./PlanFormat.ts"
 import type { Known, Value } from "./Variable.ts"
 
 /** A value's text in tables and conditions. */
