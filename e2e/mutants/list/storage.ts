@@ -55,10 +55,7 @@ const ofMemory = inPackage("storage-memory")({
       name: "erased records stay readable by an older version",
       from: "      erased += this.olderThanNewest(id).length\n      this.older.delete(id)",
       to: "      erased += this.olderThanNewest(id).length",
-      found_by: test(
-        memory,
-        "erases older versions of a parent's records, and continues their version numbers afterwards"
-      )
+      found_by: test(memory, "can erase only the older versions of a parent's records")
     }
   ]
 })
@@ -100,7 +97,7 @@ const ofPostgres = inPackage("storage-pg")({
       to: "j.lane = t.name and j.leased_until <= at - 1;",
       found_by: test(
         postgres,
-        "claims an ordered job again before later jobs after its lease has expired or was released"
+        "reclaims an ordered job before later jobs when the job's lease has expired or was released"
       )
     },
     {

@@ -137,7 +137,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("is listed as pending, and its status tells whether running hosts stay ready", () =>
+  it.effect("is listed as pending, and the status tells whether running hosts will stay ready", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)

@@ -34,7 +34,7 @@ const exhaust = <A, R>(call: Effect.Effect<A, ApiError, R>, atMost = 10_000) =>
   })
 
 describe("a host's limits", () => {
-  it("equal the contract's limits, except where a setting changes them", () => {
+  it("equal the documented limits unless a setting overrides a limit", () => {
     const setting = {
       keys: { live: { start: { per_minute: 600, per_day: null } }, sandbox: { read: { per_day: 7 } } },
       keyless: { start: { per_minute: 1 } },

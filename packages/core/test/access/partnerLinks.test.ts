@@ -172,7 +172,7 @@ describe("a partner link", () => {
   )
 
   testInWorld(
-    "is valid for 1 to 30 days, and can be created only for data in its workspace",
+    "can be created only for 1 to 30 days, and only for data in the caller's workspace",
     Effect.gen(function* () {
       const { id } = yield* start()
       const { sandbox } = yield* stranger

@@ -31,7 +31,7 @@ const sealWith = (settings: Layer.Layer<SealKeys>) =>
   Seal.layer.pipe(Layer.provide(settings), Layer.provide(NodeCrypto.layer))
 
 describe("a seal", () => {
-  it.effect("opens data only for the purpose it was sealed for, and never if the data was altered", () =>
+  it.effect("opens data only for the purpose for which the data was sealed, and only if the data is unaltered", () =>
     Effect.gen(function* () {
       const seal = yield* Seal
       const sealed = yield* seal.seal("facts", "Ada Lovelace")
@@ -202,7 +202,7 @@ describe("a seal key rotation", () => {
     }).pipe(Effect.scoped, Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("frees the idempotency key of a refused call whose record was sealed with a removed key", () =>
+  it.effect("makes a refused call's idempotency key usable after the seal key of its record was removed", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage
@@ -233,7 +233,7 @@ describe("a seal key rotation", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("lets no host send an unsigned webhook, even without the seal key of the signing secret", () =>
+  it.effect("never leads to an unsigned webhook, even from a host that lacks the signing secret's seal key", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage

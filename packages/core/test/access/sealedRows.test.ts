@@ -50,7 +50,7 @@ describe("resealing with the newest key", () => {
     around: writing
   })
 
-  testInWorld("reseals records that this process has never sealed", rotationStory, options)
+  testInWorld("reseals records that other processes have sealed", rotationStory, options)
 
   it.effect("resumes after it was stopped at any step, and loses nothing", () =>
     Effect.gen(function* () {

@@ -264,7 +264,7 @@ describe("the list of logged requests", () => {
   })
 
   testInWorld(
-    "filters by status, code, operation and time, separately and together",
+    "can be filtered by status, code, operation and time, separately and together",
     Effect.gen(function* () {
       yield* some
       const readQuote = ["get_quote", 404, "not_found"]
@@ -305,7 +305,7 @@ describe("the list of logged requests", () => {
   )
 
   testInWorld(
-    "accepts a cursor only with the same filters and from the same caller",
+    "rejects a cursor with different filters or from a different caller",
     Effect.gen(function* () {
       yield* some
       const first = yield* requests({ limit: 1, status: 404 })

@@ -136,7 +136,7 @@ describe("a mailbox", () => {
   )
 
   testInWorld(
-    "refuses new waits if the process has too many, while existing waits continue",
+    "refuses a new wait if the process has too many waits, but continues existing waits",
     Effect.gen(function* () {
       const { receive, send } = yield* Mailboxes
       const early = yield* mailbox("early")

@@ -73,7 +73,7 @@ describe("a workspace's pinned revision", () => {
   )
 
   testInWorld(
-    "is not set by requests that name a revision, or by hosts that always use the newest",
+    "is not set by a request that names a revision, or by a host that always uses the newest revision",
     Effect.gen(function* () {
       assert.strictEqual(yield* next(ask({ revision: { header: older } })), `ok ${older}`)
       assert.strictEqual(yield* next(ask({ revision: "current" })), `ok ${newer}`)
@@ -170,7 +170,7 @@ describe("a workspace's pinned revision", () => {
   )
 
   testInWorld(
-    "falls back to the oldest remaining revision once it is no longer served",
+    "falls back to the oldest served revision once the pinned revision is removed",
     Effect.gen(function* () {
       yield* ask()
       assert.strictEqual(yield* release([{ date: newer, differences: [] }])(ask()), `ok ${newer}`)

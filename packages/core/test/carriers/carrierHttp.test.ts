@@ -166,7 +166,7 @@ describe("an answer", () => {
     )
   )
 
-  it.effect("causes an error that does not quote it if it is not JSON or does not match the schema", () =>
+  it.effect("causes an error without quoted content if it is not JSON or does not match the schema", () =>
     withClient(
       ({ url }) =>
         url.pathname.endsWith("text") ? new Response("<b>Anna</b>") : json({ offer: { premium: "Anna", anna: 1 } }),
@@ -197,7 +197,7 @@ describe("an answer", () => {
     )
   )
 
-  it.effect("is unreadable if it exceeds the size limit, and is not read to the end", () => {
+  it.effect("is not read beyond the size limit, and causes an error", () => {
     let pulled = 0
     const endless = () =>
       new Response(
@@ -306,7 +306,7 @@ describe("an HTTP client's options", () => {
     assert.deepStrictEqual(faults({ base_url: "https://acme.example/?a=1" }), ["base_url"])
   })
 
-  it.effect("can have a different base URL for each environment", () =>
+  it.effect("can contain a different base URL for each environment", () =>
     withClient(
       ok,
       (http, requests) =>

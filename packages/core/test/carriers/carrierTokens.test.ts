@@ -138,7 +138,7 @@ describe("an OAuth token that the carrier rejects", () => {
     return (got, count) => (isToken(got) || ++calls !== 2 ? carrier(got, count) : status(401))
   }
 
-  it.effect("is renewed, and the call is repeated even if repeats are otherwise unsafe", () =>
+  it.effect("is renewed, and the call is repeated even if the call is not idempotent", () =>
     withClient(
       ending(),
       (http, requests) =>

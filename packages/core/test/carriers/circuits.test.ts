@@ -99,7 +99,7 @@ describe("a circuit change", () => {
   )
 
   testInWorld(
-    "appears in the timelines of the requests that caused it or were affected by it",
+    "appears in the timelines of the requests that caused the change or were affected by it",
     Effect.gen(function* () {
       yield* work
       const harmless = yield* startMany(19)

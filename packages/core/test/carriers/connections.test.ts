@@ -180,7 +180,7 @@ describe("testing a connection", () => {
   )
 
   testInWorld(
-    "reports that a carrier cannot be tested, and changes nothing",
+    "reports if the carrier does not support tests",
     Effect.gen(function* () {
       yield* set(given)
       const { message, outcome } = yield* test

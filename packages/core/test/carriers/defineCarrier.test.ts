@@ -118,7 +118,7 @@ describe("a defined carrier", () => {
       headers.secret === "s3cret" ? { ref: text, reply: Reply.pending(text, { poll_after_ms: 0 }) } : null
   })
 
-  testInWorld("is polled when its callback says that the answer is ready; a forged callback is refused", () => {
+  testInWorld("is polled when a genuine callback says that the answer is ready", () => {
     const notified = answering(Response.json({ number: "A-1" }), Response.json({ status: "declined" }))
     return {
       ...onlyCarrier(notifier),
@@ -200,7 +200,7 @@ describe("an error in a defined carrier", () => {
     [429, { "retry-after": "120" }, "rate_limited"],
     [500, {}, "carrier_error"]
   ] as const) {
-    testInWorld(`is logged and becomes ${reason} if its HTTP client gets a ${status}`, () => {
+    testInWorld(`is logged and becomes ${reason} if the carrier's HTTP client gets a ${status}`, () => {
       const server = answering(new Response("{}", { status, headers }))
       return {
         ...onlyCarrier(failing),

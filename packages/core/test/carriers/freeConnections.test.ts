@@ -66,7 +66,7 @@ describe("a request that waits for a free connection", () => {
     })
   )
 
-  it.effect("times out like any other request once it is sent", () =>
+  it.effect("times out as usual once it is sent", () =>
     Effect.gen(function* () {
       const { ended } = yield* sent(5_000, 2_000)
       assert.deepStrictEqual(ended, [["timeout TIMED_OUT", 6_000]])

@@ -54,7 +54,7 @@ describe("a handoff link", () => {
   })
 
   testInWorld(
-    "returns a 404 if the carrier says that the person cannot continue, despite the offer's page",
+    "leads to a 404 if the carrier says that the person cannot continue, even if the offer has a page",
     Effect.gen(function* () {
       assert.strictEqual(yield* click((yield* quoted).token), "404")
     }),

@@ -88,7 +88,7 @@ describe("an event feed", () => {
     assert.deepStrictEqual(waits, [0, 100, 200])
   })
 
-  it("retries after temporary errors, no sooner than the errors say", async () => {
+  it("retries after a temporary error, but not before the error's retry time", async () => {
     const { client } = scripted(failing("retry"), failing("wait", 30), page("c1", "a"), "hangs")
     const note = reading(client.events())
     await vi.advanceTimersByTimeAsync(30_499)

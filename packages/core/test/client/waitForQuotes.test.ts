@@ -68,7 +68,7 @@ describe("wait_for_quotes", () => {
     assert.include(String(silent.error), "TimeoutError: No response arrived within 3000 ms.")
   })
 
-  it("retries after temporary errors, no sooner than the errors say", async () => {
+  it("retries after a temporary error, but not before the error's retry time", async () => {
     const steps = [failing("retry"), failing("wait", 7), answer(1, "completed")]
     const note = noted(scripted(...steps).client.wait_for_quotes("qreq_1"))
     await vi.advanceTimersByTimeAsync(60_000)

@@ -83,7 +83,7 @@ describe("seal keys", () => {
       says: ` seal_keys.1: Can be guessed: pass ${randomly}`
     },
     { seal_keys: [], says: " seal_keys: Must be a list of at least one seal key, as generateSealKey() returns them." }
-  ])("are named by position, without their values, if they are invalid", ({ says, seal_keys }) =>
+  ])("cause an error that names the position but not the value of an invalid key", ({ says, seal_keys }) =>
     Effect.gen(function* () {
       const message = yield* messageOf((yield* embedded({ seal_keys })).ready)
       assert.strictEqual(message, `The configuration is not valid:${says}`)

@@ -112,7 +112,7 @@ describe("a feedback report", () => {
   )
 
   testInWorld(
-    "is rejected with the required type of each wrong field",
+    "is rejected with an error that states the required type of each wrong field",
     Effect.gen(function* () {
       const error = yield* refusal(send({ summary: 1, tried: { request_ids: requestId } }))
       assert.deepStrictEqual(error.field_errors, [

@@ -86,7 +86,7 @@ describe("a state", () => {
     ["83415", "ID"],
     ["06390-1234", "NY"],
     ["75201-0001", "TX"]
-  ])("is found for the ZIP code %s: %s", (zip, state) => assert.strictEqual(State.stateOfZip(zip), state))
+  ])("is found for the ZIP code %s, which is in %s", (zip, state) => assert.strictEqual(State.stateOfZip(zip), state))
 
   it.each(["00601", "00801", "00901", "96910", "34002", "09012", "96201", "96601", "00000", "99"])(
     "is not found for the ZIP code %s, which is outside the 50 states and DC",

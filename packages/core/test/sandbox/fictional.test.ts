@@ -159,7 +159,7 @@ describe("a fictional carrier's callback", () => {
     })
   )
 
-  it.effect("is refused if it is from another process", () =>
+  it.effect("is refused if it was signed by another process", () =>
     Effect.gen(function* () {
       const { body, headers } = yield* sent
       const elsewhere = (yield* carriers).find(({ carrier }) => carrier.id === "sbx_meridian")

@@ -70,7 +70,7 @@ describe("the next due step", () => {
 
   for (const scenario of namesOf("renters")) {
     testInWorld(
-      `can be reached step by step, which produces the same feed as one long advance (${scenario})`,
+      `lets a caller advance step by step to the same feed as in one long advance (${scenario})`,
       Effect.gen(function* () {
         yield* Effect.exit(start({ scenario }))
         for (const { after, at, what } of yield* moveToEnd) {

@@ -282,7 +282,7 @@ describe("the address policy", () => {
       }
     })
 
-    it(`rejects ${IpNetwork.format(network)} in every form that embeds an IPv4 address`, () => {
+    it(`rejects IPv6 forms that embed an address in ${IpNetwork.format(network)}`, () => {
       fc.assert(
         fc.property(inside(network), fc.bigInt(0n, (1n << 64n) - 1n), (address, random) => {
           const value = bits(NetAddress.ipFromStringUnsafe(address))

@@ -39,7 +39,7 @@ const refused: ReadonlyArray<readonly [string, Refusal]> = [
 ]
 
 describe("a setting's address", () => {
-  it.each(refused)("cannot be %j (%s)", (text, reason) => {
+  it.each(refused)("cannot be %j, which is rejected with the reason %s", (text, reason) => {
     assert.deepStrictEqual(readBase(text), Result.fail(reason))
     assert.deepStrictEqual(readOrigin(text), Result.fail(reason))
   })

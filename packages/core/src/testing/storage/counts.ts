@@ -31,7 +31,7 @@ export const counts: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "separates counts by name, workspace, window and length, and returns them in order",
+    "keeps separate counts per name, workspace, window start and window length",
     Effect.fnUntraced(function* (storage) {
       const apart = [
         addition({ added: 1 }),

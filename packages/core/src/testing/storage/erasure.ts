@@ -234,7 +234,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erases older versions of a parent's records, and continues their version numbers afterwards",
+    "can erase only the older versions of a parent's records",
     Effect.fnUntraced(function* (storage) {
       const versionsOf = (place: number) =>
         Effect.map(
@@ -285,7 +285,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lets a reader of the feed continue after an erasure, and reports how far events were erased",
+    "lets a feed reader continue after an erasure, and reports how far events were erased",
     Effect.fnUntraced(function* (storage) {
       const count = 1_000
       yield* storage.commit(

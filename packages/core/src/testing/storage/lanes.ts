@@ -44,7 +44,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lists a lane's first jobs by due time, both waiting and leased, until they are finished",
+    "lists a lane's first unfinished jobs by due time, whether waiting or leased",
     Effect.fnUntraced(function* (storage) {
       const listed = (parts: Partial<LaneQuery> = {}) =>
         Effect.map(storage.lane({ workspace_id: Sample.home, lane: "lane", limit: 100, ...parts }), (jobs) =>
@@ -193,7 +193,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims due jobs behind a full lane, and does not count the lane's jobs against the claim's limit",
+    "claims due jobs even if earlier due jobs wait for a full lane",
     Effect.fnUntraced(function* (storage) {
       const full = [
         ...Sample.range(1, 20).map((dueAt) => inLane(dueAt)),

@@ -197,7 +197,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "ignores lost leases when releasing",
+    "ignores lost leases when jobs are released",
     Effect.fnUntraced(function* (storage) {
       const lostLease = yield* claimOne(storage)
       const heldLease = yield* claimAgain(storage, 1_010)

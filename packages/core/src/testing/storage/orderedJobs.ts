@@ -59,7 +59,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "makes a new earlier job wait while a later job is leased, and claims the new job next",
+    "does not claim an earlier ordered job that is added while a later ordered job is leased",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(50, "b"), Sample.timer(60, "c")] }))
       const [job] = (yield* storage.claim(Sample.claimAt(100))).jobs
@@ -76,7 +76,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "claims an ordered job again before later jobs after its lease has expired or was released",
+    "reclaims an ordered job before later jobs when the job's lease has expired or was released",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10, "a"), Sample.timer(20, "b")] }))
       expectSame("first", yield* payloads(storage, 100), ["a"])
@@ -111,7 +111,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "reports an ordered job behind a leased job as due no earlier than the lease expires",
+    "reports an ordered job as due no earlier than the expiry of an earlier job's lease",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.timer(20), Sample.timer(9_000)] }))
       const claim = yield* storage.claim(Sample.claimAt(100))
@@ -153,7 +153,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "refuses a change that overtakes an ordered job without finishing it",
+    "refuses a change that would overtake an ordered job",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.timer(30)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(0, { workspace_id: Sample.home, ahead_ms: 30 }))

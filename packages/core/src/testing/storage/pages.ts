@@ -51,7 +51,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "continues a list even after a record that was rewritten or erased in the meantime",
+    "continues a list after a given ID, even if no record has that ID",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [1, 2, 4, 5].map((place) => Sample.request(place)) }))
       expectSame("after a missing record", yield* ids(storage, { after: Sample.requestId(3) }), requests(4, 5))
@@ -78,7 +78,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "filters records by the latest version's labels, all of which must match",
+    "returns only records whose latest version has all requested labels",
     Effect.fnUntraced(function* (storage) {
       const writes = [
         Sample.request(1, { labels: ["status:200", "operation:a"] }),
@@ -201,7 +201,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "ends a page early after scanning a limited number of records, and returns a next page",
+    "ends a page early after scanning a limited number of records",
     Effect.fnUntraced(function* (storage) {
       const count = pageScanRecords + 500
       for (let first = 1; first <= count; first += 500) {

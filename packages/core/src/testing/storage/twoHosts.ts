@@ -83,7 +83,7 @@ const leases: ReadonlyArray<TwoHostsCase> = [
     })
   ),
   rule(
-    "accepts a job's result from only one host if both send it",
+    "accepts a job's result from only one host if both hosts send a result",
     Effect.fnUntraced(function* (one, other) {
       yield* one.commit(Sample.change({ jobs: [Sample.job(10)] }))
       const job = yield* claimOne(one, 10)

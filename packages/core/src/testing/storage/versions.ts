@@ -151,7 +151,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "accepts a change that expects a record's version and writes the same record",
+    "accepts a change that both expects and writes a record",
     Effect.fnUntraced(function* (storage) {
       const step = (startVersion: number) =>
         storage.commit(
@@ -227,7 +227,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "orders a change's events before the events of a change that overwrites its expected record",
+    "numbers a change's events before the events of a change that overwrites its expected record",
     Effect.fnUntraced(function* (storage) {
       for (const version of Sample.range(0, 9)) {
         const change = { writes: [Sample.request(1, { version: version + 1 })], events: [Sample.event(1, 1)] }
@@ -281,7 +281,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "keeps every version of quotes, and only the latest version of other kinds",
+    "keeps every version of a quote, but only the latest version of other records",
     Effect.fnUntraced(function* (storage) {
       for (const version of [1, 2, 3]) {
         const writes = [Sample.request(1, { version }), Sample.quote(1, 1, { version })]
