@@ -30,7 +30,7 @@ const apart = Effect.gen(function* () {
 const on = <A, E, R>(host: Host["Service"], effect: Effect.Effect<A, E, R>) => Effect.provideService(effect, Host, host)
 
 describe("two hosts whose clocks are a minute apart", () => {
-  it.live("use the database's clock, so that no job runs twice or late", () =>
+  it.live("use the database's clock, and run no job twice or late", () =>
     Effect.gen(function* () {
       const { ahead, behind, keys } = yield* apart
       for (const host of [ahead, behind]) {

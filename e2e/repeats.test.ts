@@ -132,7 +132,7 @@ onEveryStorage("idempotency keys", (it) => {
     })
   )
 
-  it.effect("a hundred identical concurrent calls start one quote request, which each call returns", () =>
+  it.effect("a hundred identical concurrent calls start one quote request", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

@@ -93,7 +93,7 @@ onEveryStorage("sandbox replays", (it) => {
     })
   )
 
-  it.effect("a sandbox replay can omit the first event, which stays in the feed", () =>
+  it.effect("a sandbox replay can omit the first event, but the feed keeps the event", () =>
     Effect.gen(function* () {
       const { replay, after, chosen, keys } = yield* confirmedSubscriber()
       const { deliveries, recovery } = yield* replay("gap")

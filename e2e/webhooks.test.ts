@@ -252,7 +252,7 @@ onEveryHost("webhooks", (it) => {
     })
   )
 
-  it.effect("a subscriber can request a test event, which reaches no feed and no other subscriber", () =>
+  it.effect("a subscriber can request a test event that reaches no feed and no other subscriber", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys

@@ -262,7 +262,7 @@ describe("a carrier's answer after ten minutes", () => {
     )
   })
 
-  it("is too late for a carrier that answers directly: both attempts time out", async () => {
+  it("is too late for a carrier that answers directly", async () => {
     await using world = await practise(xml)
     world.carrier.turn("late")
     const id = await world.start()
@@ -351,7 +351,7 @@ describe("the practice carrier", () => {
     }
   })
 
-  it("serves examples/carriers/try.ts, which prints prices and exchanges", async () => {
+  it("lets examples/carriers/try.ts print prices and exchanges", async () => {
     const lines: Array<string> = []
     const log = vi.spyOn(console, "log").mockImplementation((...parts) => void lines.push(parts.join(" ")))
     try {

@@ -163,7 +163,7 @@ layer(app)("OAuth for MCP clients", (it) => {
     ["2.4.0", newer],
     ["1.32.2", older]
   ] as const) {
-    it.effect(`a person signs in with the official client ${name}, which registers itself`, () =>
+    it.effect(`a person can sign in with the self-registering official client ${name}`, () =>
       Effect.gen(function* () {
         const { issuer, url } = yield* App
         const person = new SignIn()

@@ -106,7 +106,7 @@ describe("two hosts during an hour of database outages", () => {
 
 describe("an endpoint that never recovers", () => {
   testWebhooks(
-    "gets eight attempts per delivery on schedule, and nothing after delivery is turned off",
+    "gets eight attempts per delivery on schedule, and no attempts after delivery is turned off",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -100,7 +100,7 @@ describe("the cells file", () => {
     })
   )
 
-  it.effect("cannot be combined with --database-url, but one of the two is required", () =>
+  it.effect("cannot be combined with --database-url, but is required without --database-url", () =>
     Effect.gen(function* () {
       const env = yield* fileOf(JSON.stringify([{ name: "a", url: secret }]))
       const both = yield* runInProcess(["migrate"], { ...env, QUOTEWIRE_DATABASE_URL: secret })

@@ -224,7 +224,7 @@ describe("an unusable configuration file", () => {
     })
   )
 
-  it.live("causes an error that omits a missing file's name, which may be a secret", () =>
+  it.live("causes an error that omits the file's name if the file is missing", () =>
     Effect.gen(function* () {
       const missing = [
         { name: "secret.ts", says: "name a file that exists" },

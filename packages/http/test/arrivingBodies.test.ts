@@ -122,7 +122,7 @@ describe("request bodies that are still arriving", () => {
     }).pipe(Effect.scoped, Effect.timeout(60_000))
   )
 
-  it.live("cannot be limited to less than one body of the maximum size", () =>
+  it.live("cannot have a total size limit below the maximum size of one body", () =>
     Effect.gen(function* () {
       const { quotewire } = yield* embedded()
       const wrong = { max_arriving_bytes: 256 * 1024 - 1 }

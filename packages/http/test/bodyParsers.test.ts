@@ -80,7 +80,7 @@ describe("a host behind a body parser", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("refuses an invalid body just as it does without a parser", () =>
+  it.live("refuses a parsed body that is invalid or too large", () =>
     Effect.gen(function* () {
       const everything = express().use(express.json({ limit: "1mb", strict: false }), express.urlencoded())
       const { send, logged } = yield* start(expressBehind(everything))

@@ -175,7 +175,7 @@ describe("the operators' API", () => {
     })
   )
 
-  it.live("is off by default: every operation returns 404", () =>
+  it.live("returns 404 from every operation by default", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(
         Http.layer({ ...ServiceApi.of(), port: 0, drain_ms: 0 }).pipe(Layer.provideMerge(whole))

@@ -60,7 +60,7 @@ describe("HTML pages", () => {
     })
   )
 
-  it("escape inserted text, so that it is shown literally and never treated as markup", () => {
+  it("show inserted text literally, and never treat the text as markup", () => {
     assert.strictEqual(
       Page.html`<b>${"<&>\"'"}${3}${[Page.html`<i>`]}</b>`.html,
       "<b>&#60;&#38;&#62;&#34;&#39;3<i></b>"

@@ -262,7 +262,7 @@ describe("a person's answer to a form", () => {
     )
   }
 
-  it.effect("stays in force for the request_key if the person declines, even if a retry omits facts", () =>
+  it.effect("is final for the request_key if the person declines, even if a retry omits facts", () =>
     Effect.gen(function* () {
       const args = startWith(1, { application: { dwelling: { address: { state: "NY", zip: "10001" } } } })
       const facts = yield* send(args)

@@ -298,7 +298,7 @@ describe("reads with only_changes", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("must be requested: since_version alone returns the whole quote request", () =>
+  it.effect("are the only reads that return less than the whole quote request", () =>
     Effect.gen(function* () {
       const id = yield* played("quotes_ready")
       const all = (yield* call("get_quote_request", { id })).structuredContent

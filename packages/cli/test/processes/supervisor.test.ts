@@ -191,7 +191,7 @@ describe("a supervisor", () => {
     })
   )
 
-  it.effect("restarts one process at a time: the replacement listens before the old process drains", () =>
+  it.effect("restarts one process at a time, and drains the old process only once the new process listens", () =>
     Effect.gen(function* () {
       const { events, keep, nth, restart, start } = yield* supervised(2, { isReady: (n) => n !== 3 })
       yield* start

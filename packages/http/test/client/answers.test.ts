@@ -250,7 +250,7 @@ describe("a custom fetch function", () => {
     }
   )
 
-  it("cannot block an abort: the call rejects with the signal's reason", async () => {
+  it("cannot keep an abort from rejecting the call with the signal's reason", async () => {
     const controller = new AbortController()
     const reason = new Error("The page was left.")
     const fetch = () => {
