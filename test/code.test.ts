@@ -1,4 +1,4 @@
-import { describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { finding, holds, without } from "./support/findings.ts"
 import { read, sources } from "./support/sources.ts"
 
@@ -17,6 +17,10 @@ describe("the code", () => {
   })
 
   it("has no default exports", () => holds(without(shipped, /^export default\b/gm)))
+  it("dies with errors, which have a stack, and not with text", () => {
+    holds(without(shipped, /\b(?:Effect|Exit|Cause)\.die\(\s*["'`]/g))
+  })
+
   it("has no folder for miscellaneous code", () => {
     const drawer = /(?:^|\/)(?:utils?|commons?|helpers?|misc)(?:\/|\.ts$)/i
     holds(programs.map(({ path }) => finding(path, !drawer.test(path), "names no subject")))
@@ -61,5 +65,46 @@ describe("the code", () => {
     const foreign =
       /(?<![\w.}\])])\/(?:home(?!\/me\/)|Users|root|mnt|works?|workspaces?)\/\w|\b(?:[Ll]anguage model|[Cc]o-[Aa]uthored-[Bb]y|[Ss]ub-?agent|[Gg]enerated by an? AI)\b/g
     holds(without([...texts, ...programs.filter(({ path }) => path !== self)], foreign, "text"))
+  })
+})
+
+describe("docs/decisions/tuning.md", () => {
+  const page = "docs/decisions/tuning.md"
+  const rows = Array.from(
+    read(page).text.matchAll(/^\| `(\w[^`]*)`(?: \(`(\w+)`\))?.*\|$/gm),
+    ([row, path = "", symbol]) => ({ path: `packages/${path}`, symbol, cells: row.split("|").slice(1, -1) })
+  )
+  const files = sources("packages", ".ts", ".tsx", ".sql").filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))
+  const citing = files.filter(
+    ({ code, path, text }) => text.includes(page) && (path.endsWith(".sql") || !code.includes(page))
+  )
+
+  it("has a row for each file that cites it, and each file of a row cites it", () => {
+    assert.sameMembers(
+      [...new Set(rows.map(({ path }) => path))],
+      citing.map(({ path }) => path)
+    )
+  })
+
+  it("names what the files contain", () => {
+    holds(
+      rows
+        .filter(({ symbol }) => symbol !== undefined)
+        .map(({ path, symbol }) =>
+          finding(path, new RegExp(`\\b${symbol}\\b`).test(read(path).code), `has no ${symbol}`)
+        )
+    )
+  })
+
+  it("says what the plain code costs, as a ratio, and when that was measured", () => {
+    holds(
+      rows.map(({ cells: [, plain = "", cost = "", date = ""], path }) =>
+        finding(
+          path,
+          plain.trim() !== "" && /: [1-9]\d*\.\d+/.test(cost) && /^ \d{4}-\d\d-\d\d +$/.test(date),
+          "has no ratio above 1, or no date"
+        )
+      )
+    )
   })
 })

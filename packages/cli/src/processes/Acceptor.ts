@@ -87,7 +87,7 @@ const bind = (host: string, port: number, accept: (socket: Socket) => void) =>
     server.listen(port, host, () => {
       server.off("error", onError)
       const bound = server.address()
-      if (bound === null || typeof bound === "string") return resume(Effect.die("The server has no port"))
+      if (bound === null || typeof bound === "string") return resume(Effect.die(new Error("The server has no port")))
       resume(Effect.succeed({ server, bound }))
     })
   })

@@ -28,7 +28,7 @@ export const call = <Answer>(
 ): Effect.Effect<Answer, ApiError.ApiError | CommandFailed> =>
   Effect.gen(function* () {
     const operation = operatorOperations.find((candidate) => candidate.name === name)
-    if (operation === undefined) return yield* Effect.die(`There is no operation ${name}`)
+    if (operation === undefined) return yield* Effect.die(new Error(`There is no operation ${name}`))
     const { status, text } = yield* exchanged(host, operation.route, input)
     const value = yield* Effect.fromResult(parse(text, host))
     if (status >= 400) return yield* refusalOf(value) ?? foreign(host)

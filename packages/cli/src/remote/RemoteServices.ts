@@ -76,7 +76,7 @@ export const withRemote = <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Eff
   Effect.catchDefect(program, (defect) => (defect instanceof CommandFailed ? Effect.fail(defect) : Effect.die(defect)))
 
 /** Stands for a method that no operators' command calls. */
-const unused = Effect.die("No command calls a host for this")
+const unused = Effect.suspend(() => Effect.die(new Error("No command calls a host for this")))
 
 const organizationOf = ({ created_at, ...organization }: EmbeddedOrganization) => ({
   ...organization,

@@ -121,7 +121,7 @@ export class Workspaces extends Context.Service<
 
       const read = (id: WorkspaceId) =>
         Effect.flatMap(storage.get({ workspace_id: id, kind: kind.name, id }), (record) => {
-          if (Option.isNone(record)) return Effect.die(`Workspace ${id} is not in storage`)
+          if (Option.isNone(record)) return Effect.die(new Error(`Workspace ${id} is not in storage`))
           const cachedWorkspace = cache.get(id)
           if (cachedWorkspace !== undefined && cachedWorkspace.version === record.value.version)
             return Effect.succeed(momentIn(cachedWorkspace))

@@ -148,7 +148,7 @@ const bind = (settings: Settings) =>
     server.listen(settings.port, settings.host ?? "127.0.0.1", () => {
       server.off("error", onError)
       const bound = server.address()
-      if (bound === null || typeof bound === "string") return resume(Effect.die("The server has no port"))
+      if (bound === null || typeof bound === "string") return resume(Effect.die(new Error("The server has no port")))
       resume(Effect.succeed({ server, bound, open, end: stopAccepting(server) }))
     })
   })

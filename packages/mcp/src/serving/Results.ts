@@ -48,7 +48,7 @@ export const make = (info: object) => {
   /** The result of a call that cannot ask the person questions. */
   const calledWithoutQuestion = (era: Protocol.Era) => (result: ToolResult | Form.Question) =>
     "form" in result
-      ? Effect.die("A tool asked the person a question in a call that cannot show one")
+      ? Effect.die(new Error("A tool asked the person a question in a call that cannot show one"))
       : Effect.succeed(called(result, era))
   return { complete, called, asked: questionAnswer, calledWithoutQuestion }
 }

@@ -124,7 +124,7 @@ export class Seal extends Context.Service<
       const { keys: seal_keys } = yield* SealKeys
       const derived = yield* Effect.forEach(seal_keys, (key) => derivedKeysOf(mac, textCrypto, Redacted.value(key)))
       const [newest, ...older] = derived
-      if (newest === undefined) return yield* Effect.die("Seal needs at least one key")
+      if (newest === undefined) return yield* Effect.die(new Error("Seal needs at least one key"))
       let isMissingKey = false
       const keysNamedIn = (text: string) => derived.find(({ prefix }) => text.startsWith(prefix))
       const macBy = ({ prefix, crypto }: DerivedKeys, purpose: string, text: string) =>

@@ -39,7 +39,7 @@ const makeRecords = Effect.gen(function* () {
       ids.push(id)
     }
     const [id] = ids
-    return id === undefined ? yield* Effect.die("At least one seal key is required") : { id, record: null }
+    return id === undefined ? yield* Effect.die(new Error("At least one seal key is required")) : { id, record: null }
   })
 
   /** Stores the ask that a reference identifies, as the next version after `record`. */

@@ -178,7 +178,7 @@ const openingKeys = (seal: Seal["Service"]) => {
       opened.set(sealed, { workspace_id, subscription_id, key })
       keys.push(key)
     }
-    return keys.length === 0 ? yield* Effect.die("No signing secret can be opened") : keys
+    return keys.length === 0 ? yield* Effect.die(new Error("No signing secret can be opened")) : keys
   })
 
   return (workspace_id: WorkspaceId, subscription: Endpoint.KeptSubscription, now: number) => {

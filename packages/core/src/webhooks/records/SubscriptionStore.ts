@@ -69,5 +69,5 @@ export const openNewestSecret = Effect.fnUntraced(function* (
   { id, secrets }: Endpoint.KeptSubscription
 ) {
   const secret = yield* seal.open(Endpoint.purposeOfSecrets(workspace_id, id), secrets[0]?.sealed ?? "")
-  return secret === null ? yield* Effect.die("A signing secret cannot be opened") : secret
+  return secret === null ? yield* Effect.die(new Error("A signing secret cannot be opened")) : secret
 })
