@@ -9,7 +9,10 @@ import { packages, type Source, sources } from "./support/sources.ts"
  */
 
 const maxLines = 70
-const maxParameters = 5
+const maxParameters = 4
+
+/** `Assumptions.fill` is public, so it keeps its parameters. Nothing may be added here. */
+const widerFunctions = ["packages/core/src/lines/Application.ts fill"]
 
 interface Found {
   readonly name: string
@@ -57,6 +60,6 @@ describe("functions", () => {
   })
 
   it(`take at most ${maxParameters} parameters`, () => {
-    assert.deepStrictEqual(namesOf(found.filter(({ parameters }) => parameters > maxParameters)), [])
+    assert.deepStrictEqual(namesOf(found.filter(({ parameters }) => parameters > maxParameters)), widerFunctions)
   })
 })

@@ -60,7 +60,7 @@ export const getCapabilities = Operation.make({
     const line = yield* Effect.fromResult(find(yield* Lines, input.line))
     const adapters = yield* CarrierAdapters
     const seal = yield* Seal
-    const capabilities = Capabilities.of(line, caller.environment, adapters, revision, input.state)
+    const capabilities = Capabilities.of(line, { environment: caller.environment, adapters }, revision, input.state)
     if (caller.kind !== "keyless") return Json.encode({ capabilities })
     const quote_disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quoteDisclosureText))
     return Json.encode({ capabilities, quote_disclosure })

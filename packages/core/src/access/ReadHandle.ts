@@ -55,13 +55,17 @@ export const keep = (
 ): Effect.Effect<KeptHandle> =>
   Effect.map(seal.mac(purposeOfCheck(target), handle), (check) => ({ check, expires_at: createdAt + lifetimeMs }))
 
-/** Whether `handle` is the request's handle and has not expired. The comparison takes constant time. */
+/** A handle with which somebody wants to read a request, now. */
+export interface HandleUse extends HandleTarget {
+  readonly handle: string
+  readonly now: number
+}
+
+/** Whether the handle is the request's handle and has not expired. The comparison takes constant time. */
 export const opens = (
   seal: Seal["Service"],
-  target: HandleTarget,
-  stored: KeptHandle,
-  handle: string,
-  now: number
+  { handle, now, ...target }: HandleUse,
+  stored: KeptHandle
 ): Effect.Effect<boolean> =>
   now >= stored.expires_at
     ? Effect.succeed(false)

@@ -90,8 +90,8 @@ export class Consumers extends Context.Service<
         consume: yield* makeConsume,
         list: (filter = {}) => ConsumerStatus.list(storage, workspaces, filter),
         listParked: (name, filter = {}) => ParkedEvents.list(storage, workspaces, name, filter),
-        retryParked: (name, place) => ParkedEvents.setStatus(storage, workspaces, name, place, "retrying"),
-        dropParked: (name, place) => ParkedEvents.setStatus(storage, workspaces, name, place, "dropped")
+        retryParked: ParkedEvents.makeSetStatus(storage, workspaces, "retrying"),
+        dropParked: ParkedEvents.makeSetStatus(storage, workspaces, "dropped")
       })
     })
   )

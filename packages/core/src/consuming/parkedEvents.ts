@@ -63,31 +63,27 @@ export const list = Effect.fnUntraced(function* (
 })
 
 /**
- * Marks a parked event as retrying or dropped. A retry also changes the consumer, so that the process that holds the
- * consumer notices.
+ * Makes a function that marks a consumer's parked event as retrying or dropped. A retry also changes the consumer, so
+ * that the process that holds the consumer notices.
  */
-export const setStatus = (
+export const makeSetStatus = (
   storage: StorageService,
   workspaces: Workspaces["Service"],
-  name: string,
-  place: ParkedEvent.ParkedEventPlace,
   status: "retrying" | "dropped"
 ) =>
-  retryOnConflict(
-    Effect.gen(function* () {
-      const organization = yield* findOrganization(storage, place.organization_id)
-      const workspaceId = organization?.workspaces[place.environment]
-      if (workspaceId === undefined) return yield* ApiError.make("not_found")
-      const consumer = yield* loadConsumer(storage, workspaceId, name)
-      const parkedEvent = yield* loadParked(storage, workspaceId, name, place.event_id)
-      if (consumer === null || parkedEvent === null || !ParkedEvent.isOpen(parkedEvent.parked)) {
-        return yield* ApiError.make("not_found")
-      }
-      if (status === "retrying" && ParkedEvent.isRetried(parkedEvent.parked)) return
-      const { now } = yield* workspaces.moment(workspaceId)
-      const parked = ParkedEvent.toStored({ ...parkedEvent.parked, status }, parkedEvent.version + 1, now)
-      const consumerRecord = Consumer.toStored(Consumer.withRetry(consumer), yield* Clock.currentTimeMillis)
-      const writes = status === "retrying" ? [parked, consumerRecord] : [parked]
-      yield* commit(storage, Change.make(workspaceId, { writes }))
-    })
-  )
+  Effect.fnUntraced(function* (name: string, place: ParkedEvent.ParkedEventPlace) {
+    const organization = yield* findOrganization(storage, place.organization_id)
+    const workspaceId = organization?.workspaces[place.environment]
+    if (workspaceId === undefined) return yield* ApiError.make("not_found")
+    const consumer = yield* loadConsumer(storage, workspaceId, name)
+    const parkedEvent = yield* loadParked(storage, workspaceId, name, place.event_id)
+    if (consumer === null || parkedEvent === null || !ParkedEvent.isOpen(parkedEvent.parked)) {
+      return yield* ApiError.make("not_found")
+    }
+    if (status === "retrying" && ParkedEvent.isRetried(parkedEvent.parked)) return
+    const { now } = yield* workspaces.moment(workspaceId)
+    const parked = ParkedEvent.toStored({ ...parkedEvent.parked, status }, parkedEvent.version + 1, now)
+    const consumerRecord = Consumer.toStored(Consumer.withRetry(consumer), yield* Clock.currentTimeMillis)
+    const writes = status === "retrying" ? [parked, consumerRecord] : [parked]
+    yield* commit(storage, Change.make(workspaceId, { writes }))
+  }, retryOnConflict)

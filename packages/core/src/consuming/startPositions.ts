@@ -31,15 +31,14 @@ const storeStart = (storage: StorageService, name: string, version: number, star
 const startAtEnd = Effect.fnUntraced(function* (
   storage: StorageService,
   workspaces: Workspaces["Service"],
-  name: string,
-  startedAt: number,
+  { name, started_at }: { readonly name: string; readonly started_at: number },
   id: WorkspaceId
 ) {
   const { workspace } = yield* workspaces.moment(id)
-  if (workspace.created_at > startedAt) return
+  if (workspace.created_at > started_at) return
   if ((yield* loadConsumer(storage, id, name)) !== null) return
-  const consumer = Consumer.create(name, startedAt, yield* endOfFeed(storage, id), workspace.erased_count)
-  yield* storeUnlessThere(storage, id, Consumer.toStored({ ...consumer, version: 1 }, startedAt))
+  const consumer = Consumer.create(name, started_at, yield* endOfFeed(storage, id), workspace.erased_count)
+  yield* storeUnlessThere(storage, id, Consumer.toStored({ ...consumer, version: 1 }, started_at))
 })
 
 /**
@@ -62,7 +61,7 @@ export const storeStartPositions = Effect.fnUntraced(function* (
   const { started_at, version } = start
   if (start.is_complete) return started_at
   yield* eachWorkspacePage(storage, (page) =>
-    Effect.forEach(page, (id) => startAtEnd(storage, workspaces, name, started_at, id), {
+    Effect.forEach(page, (id) => startAtEnd(storage, workspaces, { name, started_at }, id), {
       concurrency: 8,
       discard: true
     })

@@ -105,8 +105,7 @@ export type CapabilitiesAnswer = typeof CapabilitiesAnswer.Type
  */
 export const of = (
   line: Line,
-  environment: Environment,
-  adapters: ReadonlyArray<CarrierAdapter>,
+  { adapters, environment }: { readonly environment: Environment; readonly adapters: ReadonlyArray<CarrierAdapter> },
   revision: string,
   state?: State.StateCode
 ): typeof Capabilities.Encoded => {

@@ -114,9 +114,7 @@ const makeReads = Effect.gen(function* () {
   /** Waits until the request has a version above `base`, is no longer in progress, or the time is up. */
   const waitFor = Effect.fnUntraced(function* (
     call: Call,
-    id: string,
-    base: number,
-    waitMs: number,
+    { base, id, waitMs }: { readonly id: string; readonly base: number; readonly waitMs: number },
     waitForHint: WaitForHint
   ) {
     const until = (yield* Monotonic.millis) + waitMs
@@ -135,7 +133,7 @@ const makeReads = Effect.gen(function* () {
     const base = input.since_version ?? first.version
     if (waitMs === 0 || !mayChange(first, base)) return yield* withQuotes(call, first)
     const newest = yield* longPolls.listen({ workspace_id: call.caller.workspace_id, id: input.id }, (waitForHint) =>
-      waitFor(call, input.id, base, waitMs, waitForHint)
+      waitFor(call, { id: input.id, base, waitMs }, waitForHint)
     )
     return yield* withQuotes(call, newest)
   })

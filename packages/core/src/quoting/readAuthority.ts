@@ -29,10 +29,8 @@ export const mayRead = Effect.fnUntraced(function* (
     readHandle !== null &&
     (yield* ReadHandle.opens(
       seal,
-      { workspace_id: caller.workspace_id, id: request.id },
-      readHandle,
-      caller.read_handle,
-      moment.now
+      { workspace_id: caller.workspace_id, id: request.id, handle: caller.read_handle, now: moment.now },
+      readHandle
     ))
   )
 })

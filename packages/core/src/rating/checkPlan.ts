@@ -108,7 +108,7 @@ const checkFactor = (context: Context, factor: Factor, path: string): void => {
   const { covers, mean_of_drivers: mean } = factor
   checkCovers(context, covers ?? [], (_, index) => `${path}.covers.${index}`)
   if (mean === undefined) {
-    checkTableFactor(context, factor, path, ["policy", "subject"], covers)
+    checkTableFactor(context, factor, path, { scopes: ["policy", "subject"], covers })
     return
   }
   checkWhere(context, factor, path)
@@ -123,7 +123,9 @@ const checkFactor = (context: Context, factor: Factor, path: string): void => {
   }
   checkNames(context, mean.factors, `${path}.mean_of_drivers.factors`)
   for (const [index, meanFactor] of mean.factors.entries()) {
-    checkTableFactor(context, meanFactor, `${path}.mean_of_drivers.factors.${index}`, ["policy", "driver"], undefined)
+    checkTableFactor(context, meanFactor, `${path}.mean_of_drivers.factors.${index}`, {
+      scopes: ["policy", "driver"]
+    })
   }
 }
 
@@ -131,8 +133,7 @@ const checkTableFactor = (
   context: Context,
   factor: TableFactor,
   path: string,
-  scopes: ReadonlyArray<Scope>,
-  covers: ReadonlyArray<string> | undefined
+  { covers, scopes }: { readonly scopes: ReadonlyArray<Scope>; readonly covers?: ReadonlyArray<string> | undefined }
 ): void => {
   checkWhere(context, factor, path)
   if (factor.factor !== undefined) {
@@ -205,7 +206,7 @@ const checkCoverage = (context: Context): void => {
     if (variable === null) continue
     if (variable.domain.kind !== "values" || name === "state") {
       faults.add(path, "Must not be restricted here: restrict it in underwriting or states.")
-    } else checkListed(context, name, variable.domain, values, path)
+    } else checkListed(context, { name, domain: variable.domain }, values, path)
   }
 }
 

@@ -212,7 +212,7 @@ export const checkConditions = (context: Context, conditions: ReadonlyArray<Cond
       "Must have at least one of `is`, `above` and `below`."
     )
     if (variable === null) continue
-    checkListed(context, by, variable.domain, is ?? [], `${at}.is`)
+    checkListed(context, { name: by, domain: variable.domain }, is ?? [], `${at}.is`)
     if ((above !== undefined || below !== undefined) && !isNumeric(variable.domain)) {
       context.faults.add(at, `Must use \`is\`, not \`above\` or \`below\`: ${by} is not a number.`)
     }
@@ -225,8 +225,7 @@ const isNumeric = (domain: Domain): boolean =>
 /** Checks that a variable can have each of these values. */
 export const checkListed = (
   { faults }: Context,
-  name: string,
-  domain: Domain,
+  { domain, name }: { readonly name: string; readonly domain: Domain },
   values: ReadonlyArray<Value>,
   path: string
 ): void => {

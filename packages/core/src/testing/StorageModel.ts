@@ -207,13 +207,15 @@ const eraseWorkspace = (run: ModelRun, { workspace, expects }: StepOf<"erase_wor
   return erase(run, { what: "workspace", workspace_id, expects: expectsOf(run.model, workspace_id, expects) })
 }
 
-const get = Effect.fnUntraced(function* (
-  run: ModelRun,
-  workspace: number,
-  kind: string,
-  place: number,
-  version: number | null
-) {
+/** A record to read; `version` is null for its newest version. */
+interface RecordToGet {
+  readonly workspace: number
+  readonly kind: string
+  readonly place: number
+  readonly version: number | null
+}
+
+const get = Effect.fnUntraced(function* (run: ModelRun, { kind, place, version, workspace }: RecordToGet) {
   const name = { workspace_id: Sample.workspace(workspace), kind, id: idOf(kind, place) }
   const key = version === null ? name : { ...name, version }
   expectSame("a record", Option.getOrNull(yield* run.storage.get(key)), run.model.get(key))
@@ -242,7 +244,7 @@ const take = (run: ModelRun, step: Step): Effect.Effect<unknown, unknown> => {
       return run.storage.release(leases)
     }
     case "get":
-      return get(run, step.workspace, step.kind, step.place, step.version)
+      return get(run, step)
     case "pages":
       return pages(run, queryOf(step))
     case "feed":
@@ -271,7 +273,7 @@ const take = (run: ModelRun, step: Step): Effect.Effect<unknown, unknown> => {
 const readsOf = (run: ModelRun, workspace: number, kind: string) => {
   const query = { workspace_id: Sample.workspace(workspace), kind, after: null, limit: 2 }
   const gets = [1, 2, 3, 4, 5].flatMap((place) =>
-    [null, 1, 2, 3].map((version) => get(run, workspace, kind, place, version))
+    [null, 1, 2, 3].map((version) => get(run, { workspace, kind, place, version }))
   )
   return [pages(run, { ...query, order: "oldest" }), pages(run, { ...query, order: "newest" }), ...gets]
 }

@@ -77,7 +77,7 @@ describe("sealed data that was copied elsewhere", () => {
       const seal = yield* Seal
       const handle = (yield* ReadHandle.derive(seal, from, null)) ?? ""
       const kept = yield* ReadHandle.keep(seal, from, handle, 0)
-      assert.strictEqual(yield* ReadHandle.opens(seal, to, kept, handle, 0), isEqual(from, to))
+      assert.strictEqual(yield* ReadHandle.opens(seal, { ...to, handle, now: 0 }, kept), isEqual(from, to))
       assert.strictEqual((yield* ReadHandle.derive(seal, to, kept.check)) === handle, isEqual(from, to))
     }).pipe(Effect.provide(layer))
   )

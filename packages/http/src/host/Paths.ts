@@ -137,7 +137,7 @@ export const make = <A>(entries: ReadonlyArray<{ method: string; path: string; v
   return {
     find: (method, path) => {
       const texts: Array<string> = []
-      const leaf = descend(root, method, path.split("/"), 0, texts)
+      const leaf = descend(root, { method, segments: path.split("/"), texts }, 0)
       if (leaf === null) return null
       const params: Record<string, string> = {}
       for (let index = 0; index < leaf.names.length; index++) {
@@ -167,22 +167,25 @@ const grow = <A>(parent: Branch<A>, segment: string): Branch<A> => {
   return next
 }
 
-/** Finds the leaf for a path. Appends the value of each parameter, still encoded, to `texts`. */
-const descend = <A>(
-  parent: Branch<A>,
-  method: string,
-  segments: ReadonlyArray<string>,
-  depth: number,
-  texts: Array<string>
-): Leaf<A> | null => {
+/** A path to find. */
+interface Search {
+  readonly method: string
+  readonly segments: ReadonlyArray<string>
+  /** The values of the parameters that were found, still encoded. */
+  readonly texts: Array<string>
+}
+
+/** Finds the leaf for a path, and appends the value of each parameter to the search's texts. */
+const descend = <A>(parent: Branch<A>, search: Search, depth: number): Leaf<A> | null => {
+  const { method, segments, texts } = search
   const segment = segments[depth]
   if (segment === undefined) return parent.leaves.get(method) ?? null
   const literal = parent.literals.get(segment)
-  const match = literal === undefined ? null : descend(literal, method, segments, depth + 1, texts)
+  const match = literal === undefined ? null : descend(literal, search, depth + 1)
   if (match !== null) return match
   if (parent.parameter !== null && segment !== "") {
     texts.push(segment)
-    const below = descend(parent.parameter, method, segments, depth + 1, texts)
+    const below = descend(parent.parameter, search, depth + 1)
     if (below !== null) return below
     texts.pop()
   }

@@ -141,7 +141,7 @@ interface Sender<R> {
 
 const makeSender = <R>(answering: Answering.Answering<R>, { isClosing, offer }: Connections<R>): Sender<R> => {
   const sendTo: Sender<R>["sendTo"] = (pendingRequest, exchange, answer) => {
-    const { request, response } = pendingRequest
+    const { response } = pendingRequest
     const extra = isClosing()
       ? { "request-id": exchange.request_id, ...closing, ...exchange.headers }
       : exchange.headers
@@ -152,10 +152,10 @@ const makeSender = <R>(answering: Answering.Answering<R>, { isClosing, offer }: 
         pendingRequest.onHangUp = answering.stream(exchange, answer.stream, write, end)
         return
       }
-      NodeMessages.send(request, response, answer, extra, offered)
+      NodeMessages.send(pendingRequest, answer, extra, offered)
     } catch (defect) {
       // Node throws for invalid headers before it writes anything, so another response can still be sent.
-      NodeMessages.send(request, response, answering.answer(exchange, Exit.die(defect)), extra, offered)
+      NodeMessages.send(pendingRequest, answering.answer(exchange, Exit.die(defect)), extra, offered)
     }
   }
   return {

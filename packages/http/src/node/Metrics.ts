@@ -102,7 +102,7 @@ const textHandler = (collected: Effect.Effect<string>, fork: Fork): Handler.Hand
   const handle: Handler.Handler["handle"] = (request, response) => {
     answers.set(request.socket, response)
     const send = (answer: Answer.Answer) => {
-      if (!response.destroyed) NodeMessages.send(request, response, answer, {}, () => {})
+      if (!response.destroyed) NodeMessages.send({ request, response }, answer, {}, () => {})
     }
     const isRead = request.method === "GET" || request.method === "HEAD"
     if (!isRead || request.url?.split("?")[0] !== path) return send(Answer.empty(404))

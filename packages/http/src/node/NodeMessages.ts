@@ -27,21 +27,27 @@ export const announcedBytes = (request: IncomingMessage): number => Number(reque
  * `request.body` is used. If the parser left neither, the effect dies, because the caller is not at fault.
  */
 export const read = (request: IncomingMessage, limit: number, bodies: Body.ArrivingBodies): Read =>
-  readWith(request, limit, bodies, serialized, parsedAway)
+  readWith(request, limit, bodies, { toBytes: serialized, gone: parsedAway })
 
 /**
  * Like `read`, but returns the exact bytes, which signatures need. Dies if a parser has already turned the body into an
  * object.
  */
 export const readRaw = (request: IncomingMessage, limit: number, bodies: Body.ArrivingBodies): Read =>
-  readWith(request, limit, bodies, rawBytesOf, rawParsedAway)
+  readWith(request, limit, bodies, { toBytes: rawBytesOf, gone: rawParsedAway })
+
+/** How to read a body that a body parser has already read. */
+interface ParsedBodies {
+  readonly toBytes: (body: unknown) => Uint8Array | null
+  /** Dies, because the parser left nothing that can be used. */
+  readonly gone: Effect.Effect<never>
+}
 
 const readWith = (
   request: IncomingMessage,
   limit: number,
   bodies: Body.ArrivingBodies,
-  toBytes: (body: unknown) => Uint8Array | null,
-  gone: Effect.Effect<never>
+  { gone, toBytes }: ParsedBodies
 ): Read =>
   Effect.suspend(() => {
     if (announcedBytes(request) > limit) return Body.tooLarge(limit)
@@ -145,6 +151,12 @@ export const isOver = (response: ServerResponse): boolean => response.destroyed 
 /** Whether a request got its response before it had fully arrived. */
 export const isAnsweredEarly = ({ req, writableFinished }: ServerResponse): boolean => writableFinished && !req.complete
 
+/** A request and its response. */
+export interface NodeExchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
 /**
  * Sends a response with its content length: in one write, or in pieces if it is large.
  *
@@ -158,8 +170,7 @@ export const isAnsweredEarly = ({ req, writableFinished }: ServerResponse): bool
  * Does nothing if it is too late to respond.
  */
 export const send = (
-  request: IncomingMessage,
-  response: ServerResponse,
+  { request, response }: NodeExchange,
   answer: Answer,
   extra: Readonly<Record<string, string>>,
   onSent: (bytes: number) => void

@@ -45,7 +45,7 @@ export const nodeHandler = (
     (mistakes) => Argument.mistaken("nodeHandler", mistakes)
   )
   const refused = Mounted.refusals(checked)
-  const refuse: Handle = (request, response) => NodeMessages.send(request, response, refused(), {}, () => {})
+  const refuse: Handle = (request, response) => NodeMessages.send({ request, response }, refused(), {}, () => {})
   const isForeign = foreignTo(checked)
   let handle: Handle | null = null
   let waiting = 0

@@ -58,7 +58,7 @@ export const make = (
       ApiError.make("service_unavailable", { retry_after_seconds })
     )
     const attempt = (set: IssuerKeys.KeySet) =>
-      Effect.catchTag(verifyWith(set, token, settings, audience, now), "Unverified", ({ thrown }) =>
+      Effect.catchTag(verifyWith(set, token, { ...settings, audience }, now), "Unverified", ({ thrown }) =>
         refusalOf(token, thrown, warn)
       )
     return yield* Effect.catchTag(attempt(current), "UnknownKey", () =>
@@ -94,8 +94,7 @@ const loggable = (text: unknown): string => {
 const verifyWith = (
   set: IssuerKeys.KeySet,
   token: string,
-  { algorithms, issuer }: Pick<OAuthSettings, "issuer" | "algorithms">,
-  audience: string,
+  { algorithms, audience, issuer }: Pick<OAuthSettings, "issuer" | "algorithms"> & { readonly audience: string },
   now: number
 ) =>
   Effect.tryPromise({

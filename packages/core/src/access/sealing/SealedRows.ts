@@ -139,11 +139,16 @@ const workspacesOf = Effect.fnUntraced(function* (storage: Port) {
   return workspaceIds
 })
 
-/** Reads pages of these kinds in all workspaces, several workspaces concurrently. */
+/** Which records to read. */
+interface Scan {
+  readonly kinds: ReadonlyArray<Traits>
+  readonly workspaces: ReadonlyArray<WorkspaceId>
+}
+
+/** Reads pages of these kinds in these workspaces, several workspaces concurrently. */
 const eachKindPage = <E>(
   storage: Port,
-  kinds: ReadonlyArray<Traits>,
-  workspaces: ReadonlyArray<WorkspaceId>,
+  { kinds, workspaces }: Scan,
   onPage: (page: KindPage) => Effect.Effect<void, E>,
   done: Effect.Effect<void> = Effect.void
 ): Effect.Effect<void, E | StorageUnavailable> => {
@@ -202,7 +207,7 @@ const statusOf = Effect.fn("SealedRows.status")(function* (storage: Port, seal: 
   const workspaces = yield* workspacesOf(storage)
   const sealed = new Map<string, number>()
   const hashed = new Map<string, number>()
-  yield* eachKindPage(storage, sealedKinds(kinds), workspaces, (page) =>
+  yield* eachKindPage(storage, { kinds: sealedKinds(kinds), workspaces }, (page) =>
     Effect.forEach(
       page.records,
       (record) =>
@@ -213,7 +218,7 @@ const statusOf = Effect.fn("SealedRows.status")(function* (storage: Port, seal: 
     )
   )
   const hashing = kinds.all.filter(({ has_hashes }) => has_hashes)
-  yield* eachKindPage(storage, hashing, workspaces, ({ records }) =>
+  yield* eachKindPage(storage, { kinds: hashing, workspaces }, ({ records }) =>
     Effect.sync(() => {
       for (const record of records) for (const name of hashNamesIn(record)) add(hashed, name)
     })
@@ -335,7 +340,7 @@ const makePass = (storage: Port, seal: Seal["Service"], kinds: Kinds, onProgress
       return report
     })
     const resealPage = (page: KindPage) => Effect.andThen(reseal(pass, page), report)
-    yield* eachKindPage(storage, sealedKinds(kinds), workspaces, resealPage, done)
+    yield* eachKindPage(storage, { kinds: sealedKinds(kinds), workspaces }, resealPage, done)
     return pass
   })
 }

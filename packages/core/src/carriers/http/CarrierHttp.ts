@@ -99,7 +99,7 @@ const caller =
   ): Effect.Effect<ReceivedResponse, CarrierHttpError> =>
     Effect.gen(function* () {
       checkOptions(options, context)
-      const prepared = prepare(baseOf(options, context.environment), method, path, requested, options.headers)
+      const prepared = prepare(baseOf(options, context.environment), { method, path }, requested, options.headers)
       const timeoutMs = timeoutOf(prepared, context, requested)
       const attempt = attemptOf(options, context, prepared, requested)
       return yield* withRepeats(attempt, requested.idempotent ?? context.idempotent).pipe(

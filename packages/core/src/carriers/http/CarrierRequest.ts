@@ -59,8 +59,7 @@ export const userAgent = "Quotewire-Carriers/0.1.0"
  */
 export const prepare = (
   base: string,
-  method: CarrierMethod,
-  path: string,
+  { method, path }: { readonly method: CarrierMethod; readonly path: string },
   options: CarrierRequestOptions,
   headers: Readonly<Record<string, string>> = {}
 ): Prepared => {

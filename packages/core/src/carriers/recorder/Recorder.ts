@@ -111,7 +111,7 @@ const makeEnds = Effect.fnUntraced(function* (findSecrets: FindSecrets) {
     const number = draft.exchange === "ask" ? null : yield* nextNumber(storage, subject)
     if (number === null && draft.exchange !== "ask") return none
     const redaction = Redaction.redactionOf(draft.adapter, secrets)
-    return [StoredExchange.toStored(exchangeOf(draft, summary, subject, redaction, number), ids.exchange())]
+    return [StoredExchange.toStored(exchangeOf(draft, summary, subject, { redaction, number }), ids.exchange())]
   })
 
   /**
@@ -287,8 +287,7 @@ const exchangeOf = (
   draft: ExchangeDraft,
   summary: CarrierExchange,
   { application_id, at, environment, line, quote_request_id }: ExchangeSubject,
-  redaction: Redaction.Redaction,
-  number: number | null
+  { number, redaction }: { readonly redaction: Redaction.Redaction; readonly number: number | null }
 ): StoredExchange.StoredExchange => ({
   ...summary,
   quote_request_id,

@@ -64,7 +64,7 @@ export const assume = (facts: PersonalAuto, today: string, assumptions: Assumpti
   return {
     ...facts,
     ...completePolicy(facts, today, assumptions),
-    drivers: facts.drivers.map((driver, i) => driverFacts(driver, `drivers.${i}`, state, today, assumptions)),
+    drivers: facts.drivers.map((driver, i) => driverFacts(driver, `drivers.${i}`, { state, today }, assumptions)),
     vehicles: facts.vehicles.map((vehicle, i) => vehicleFacts(vehicle, `vehicles.${i}`, facts.coverage, assumptions)),
     coverage: autoCoverage(facts.coverage, state, assumptions),
     prior_insurance: priorInsurance(facts.prior_insurance, assumptions)
@@ -76,8 +76,7 @@ const usualLicenseAge = 16
 const driverFacts = (
   driver: PersonalAuto["drivers"][number],
   path: string,
-  state: State.StateCode,
-  today: string,
+  { state, today }: { readonly state: State.StateCode; readonly today: string },
   assumptions: Assumptions
 ): DriverFacts => {
   // A driver without a license has no usual licensing age.

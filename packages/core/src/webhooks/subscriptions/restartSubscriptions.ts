@@ -19,24 +19,17 @@ export const restartSubscriptions = Effect.fnUntraced(function* (
   now: number,
   expects: ReadonlyArray<Change.Expectation>
 ) {
+  const restart = Effect.fnUntraced(function* (id: string) {
+    const subscription = yield* readOne(storage, subscriptionKind, workspace_id, id)
+    if (subscription === null) return
+    const writes = [subscriptionToStored(restarted(subscription, now))]
+    yield* commit(storage, Change.make(workspace_id, { writes, expects }))
+  })
   for (const status of ["active", "unfinished"] as const) {
     yield* eachPage(
       storage,
       { workspace_id, kind: subscriptionKind.name, status, order: "oldest", limit: 100 },
-      (page) => Effect.forEach(page, ({ id }) => restart(storage, workspace_id, id, now, expects), { discard: true })
+      (page) => Effect.forEach(page, ({ id }) => restart(id), { discard: true })
     )
   }
-})
-
-const restart = Effect.fnUntraced(function* (
-  storage: StorageService,
-  workspace_id: WorkspaceId,
-  id: string,
-  now: number,
-  expects: ReadonlyArray<Change.Expectation>
-) {
-  const subscription = yield* readOne(storage, subscriptionKind, workspace_id, id)
-  if (subscription === null) return
-  const writes = [subscriptionToStored(restarted(subscription, now))]
-  yield* commit(storage, Change.make(workspace_id, { writes, expects }))
 })
