@@ -148,7 +148,7 @@ export const quoting = inPackage("core")({
       name: "an offer that ends now",
       from: "rule(end > now,",
       to: "rule(end >= now,",
-      found_by: test(offers, "and shows no offer from the same answer")
+      found_by: test(offers, "and drops the whole answer")
     }
   ],
   "carriers/health/CarrierHealth.ts": [

@@ -47,7 +47,7 @@ const placedInThird = Effect.fnUntraced(function* (cells: PgCells.AllCells) {
 })
 
 describe("cells in databases", () => {
-  it.effect("are served once they are migrated, even if another cell's migration fails", () =>
+  it.effect("can be used once they are migrated, even if another cell's migration fails", () =>
     onFour(
       Effect.fnUntraced(function* (cells) {
         yield* addAll(cells)

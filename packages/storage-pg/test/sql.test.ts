@@ -21,7 +21,7 @@ describe("the SQL that the package ships", () => {
     )
   })
 
-  it("is checked by a pattern that finds assigned array elements", () => {
+  it("is searched with a pattern that does find assigned array elements", () => {
     assert.deepStrictEqual(
       assignedElements("update t set a = b.a, v = vs[ws[i]], c = 1\nfrom unnest(x) w (i) where t.id = ids[i];"),
       ["v = vs[ws[i]]"]

@@ -78,7 +78,7 @@ const failingOnce = (poll: () => Effect.Effect<CarrierReply>) => {
 
 describe("a poll", () => {
   for (const [what, poll, reason] of failures) {
-    testInWorld(`${reason === null ? "is retried" : "is not retried"} if it ${what}`, () => {
+    testInWorld(`${reason === null ? "is retried" : "is not retried"} if the adapter ${what}`, () => {
       const scripted = failingOnce(poll)
       return {
         ...carriers(scripted),
@@ -170,7 +170,7 @@ describe("an ask", () => {
       const again = reason === null && (recognizes || isLimited)
 
       testInWorld(
-        `${again ? "is retried once" : "is not retried"} if it ${what} and the carrier ${recognizes ? "is" : "is not"} idempotent`,
+        `${again ? "is retried once" : "is not retried"} if the adapter ${what} and the carrier ${recognizes ? "is" : "is not"} idempotent`,
         () => {
           const scripted = carrier("asked", (_, nth) => (nth === 1 ? call() : Effect.succeed(offers())), {
             idempotent: recognizes,

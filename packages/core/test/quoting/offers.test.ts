@@ -92,7 +92,7 @@ describe("the offer check", () => {
   for (const [what, changes] of bad) {
     const broken = prompt("broken", offers(offer(), offer({ offer_ref: "offer-2", ...changes })))
     testInWorld(
-      `rejects ${what}, and shows no offer from the same answer`,
+      `rejects ${what}, and drops the whole answer`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)

@@ -69,7 +69,7 @@ const failedRefreshes = Effect.map(onRecord(), (exchanges) =>
 
 describe("a refresh", () => {
   for (const [what, refresh, reason, again] of refreshes) {
-    testInWorld(`${again ? "is retried" : "leaves the quote unchanged"} if it ${what}`, () => {
+    testInWorld(`${again ? "is retried" : "leaves the quote unchanged"} if the adapter ${what}`, () => {
       let count = 0
       const scripted = prompt("looks", offers(offer({ refresh_after_ms: 60_000 })), {
         rest: { refresh: () => (++count === 1 ? refresh() : Effect.succeed(updated)) }

@@ -29,7 +29,7 @@ const accepted = (text: string, policy: Policy = publicOnly) => {
   return judged.verdict === "accepted" ? judged.url : assert.fail(`${text}: ${judged.reason}`)
 }
 
-describe("the published address cases", () => {
+describe("the webhook URL check", () => {
   /** The decisions for cases that the rules leave open. */
   const choices: { readonly [url: string]: "accepted" | "refused" } = {
     "https://EXAMPLE.com/": "accepted",
@@ -62,15 +62,17 @@ describe("the published address cases", () => {
 
   for (const [index, { class: kind, expect, url }] of addresses.cases.entries()) {
     if (expect === "reject_at_connect") continue
-    it(`have the published verdict: ${index} ${kind} ${JSON.stringify(url).slice(0, 80)}`, () => {
-      assert.strictEqual(verdict(url), expected(url, expect))
+    const right = expected(url, expect)
+    const decides = right === "accepted" ? "accepts" : "refuses"
+    it(`${decides} the published case ${index} (${kind}): ${JSON.stringify(url).slice(0, 80)}`, () => {
+      assert.strictEqual(verdict(url), right)
       // Allowing a host's own machine allows nothing else.
       const isLoopback = kind === "localhost-names" || /127|::1\]|localhost/.test(url)
       if (!isLoopback && expect === "reject") assert.strictEqual(verdict(url, loopback), "refused")
     })
   }
 
-  it("are accepted if they contain a host name, which is judged at lookup", () => {
+  it("accepts published cases with a host name, which is judged at lookup", () => {
     const named = addresses.cases.filter(({ expect, url }) => expect === "reject_at_connect" && URL.canParse(url))
     for (const { url } of named) {
       if (url.includes(" ") || url.includes("<") || url.includes(".test.invalid")) continue
@@ -197,7 +199,7 @@ describe("networks allowed by the settings", () => {
     assert.strictEqual(accepted("https://10.1.2.3/", allowing("10.0.0.0/8")).hostname, "10.1.2.3")
   })
 
-  it("do not allow http to addresses outside", () => {
+  it("do not allow http to addresses outside these networks", () => {
     for (const host of ["example.com", "8.8.8.8", "[2001:200::1]"]) {
       assert.strictEqual(reason(`http://${host}/`, loopback), "scheme")
     }
