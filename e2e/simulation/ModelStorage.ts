@@ -1,4 +1,4 @@
-import { Change, Hints, type Ids, type Job, kinds, Page, Storage } from "@quotewire/core"
+import { Change, Checks, Hints, type Ids, type Job, kinds, Page, Storage } from "@quotewire/core"
 import { Effect, Layer, Option } from "effect"
 
 /*
@@ -166,8 +166,9 @@ const isQueuedWith = (one: StoredJob, other: StoredJob) =>
 
 const claim = (
   state: State,
-  { ahead_ms, lease_ms, limit, now, workspace_id }: Storage.ClaimQuery
+  { lease_ms, limit, now, workspace_id, ...query }: Storage.ClaimQuery
 ): Storage.JobClaim => {
+  const ahead_ms = workspace_id === undefined ? undefined : query.ahead_ms
   const dueAt = (job: StoredJob) => job.due_at - workspaceOf(state, job.workspace_id).clock_offset_ms
   const isLeased = ({ leased_until }: StoredJob) => leased_until !== null && leased_until > now
   const scope = state.jobs
@@ -308,6 +309,7 @@ const layerOf = (state: State): Layer.Layer<Storage.Storage> =>
     return {
       commit: (change) =>
         Effect.suspend(() => {
+          Checks.change(change, kinds)
           const refusal = commit(state, change)
           return refusal === null ? hints.notify(Hints.hintsOf(change, kinds)) : Effect.fail(refusal)
         }),
@@ -337,7 +339,11 @@ const layerOf = (state: State): Layer.Layer<Storage.Storage> =>
         }),
       rewrite: (workspaceId, rewrites) =>
         Effect.sync(() => rewrites.filter((one) => rewrite(workspaceOf(state, workspaceId), one)).length),
-      addCounts: (now, additions) => Effect.sync(() => addCounts(state, now, additions)),
+      addCounts: (now, additions) =>
+        Effect.sync(() => {
+          Checks.counts(additions)
+          return addCounts(state, now, additions)
+        }),
       watch: hints.watch,
       workspaces: (after, limit) => Effect.sync(() => workspaces(state, after, limit)),
       ready: Effect.void

@@ -68,6 +68,10 @@ const readyAt = (lane: Lane): number => {
   return Math.max(dueAt(first), earliest(Array.from(lane.leased, ({ lease_ends_at }) => lease_ends_at)))
 }
 
+/** How far ahead of the clock a claim looks; undefined if not at all. Only claims for one workspace can. */
+const aheadOf = ({ ahead_ms, workspace_id }: Storage.ClaimQuery): number | undefined =>
+  workspace_id === undefined ? undefined : ahead_ms
+
 const jobsOf = ({ lanes }: WorkspaceJobs): ReadonlyArray<StoredJob> =>
   [...lanes.values()].flatMap(({ leased, waiting }) => [...waiting, ...leased])
 
@@ -170,7 +174,7 @@ export class MemoryJobs {
    * Leases due jobs: from the lanes of all workspaces, one after another, or only the ordered jobs of one workspace.
    */
   claim(query: Storage.ClaimQuery): Storage.JobClaim {
-    const { ahead_ms = 0, limit, now, workspace_id } = query
+    const { limit, now, workspace_id } = query
     this.endLeases(now)
     const ordered = workspace_id === undefined ? undefined : this.orderedLane(workspace_id)
     const leasedBefore = workspace_id === undefined ? this.leased.slice(0, 1) : [...(ordered?.leased ?? [])]
@@ -178,7 +182,8 @@ export class MemoryJobs {
     const jobs: Array<StoredJob> = []
     while (jobs.length < limit) {
       const lane = nextLanes().find(
-        (candidate) => candidate !== undefined && !isFull(candidate) && candidate.ready_at <= now + ahead_ms
+        (candidate) =>
+          candidate !== undefined && !isFull(candidate) && candidate.ready_at <= now + (aheadOf(query) ?? 0)
       )
       if (lane === undefined) break
       for (const job of this.lease(lane, query, limit - jobs.length)) jobs.push(job)
@@ -248,8 +253,10 @@ export class MemoryJobs {
    * Leases the first jobs of a lane. From an ordered lane, these are all jobs with the earliest due time, or all that
    * are due within `ahead_ms`. From any other lane, it is one job, because the next due job may be in a different lane.
    */
-  private lease(lane: Lane, { ahead_ms, lease_ms, now }: Storage.ClaimQuery, limit: number): ReadonlyArray<StoredJob> {
+  private lease(lane: Lane, query: Storage.ClaimQuery, limit: number): ReadonlyArray<StoredJob> {
     const { leased, queue, waiting } = lane
+    const { lease_ms, now } = query
+    const ahead_ms = aheadOf(query)
     const dueBy = ahead_ms === undefined ? lane.ready_at : now + ahead_ms
     const jobs: Array<StoredJob> = []
     while (jobs.length < (queue.ordered ? limit : 1)) {

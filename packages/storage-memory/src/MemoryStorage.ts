@@ -1,4 +1,4 @@
-import { type Change, Hints, type Ids, kinds, Storage } from "@quotewire/core"
+import { type Change, Checks, Hints, type Ids, kinds, Storage } from "@quotewire/core"
 import { Effect, Layer, Option } from "effect"
 import { MemoryJobs } from "./MemoryJobs.ts"
 import { Feed, Workspace } from "./Workspace.ts"
@@ -18,6 +18,7 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
     return Storage.Storage.of({
       commit: (change) =>
         Effect.suspend(() => {
+          Checks.change(change, kinds)
           const refusal = store.commit(change)
           if (refusal !== null) return Effect.fail(refusal)
           return hints.notify(Hints.hintsOf(change, kinds))
@@ -41,7 +42,11 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
           )
         }),
       rewrite: (workspaceId, rewrites) => Effect.sync(() => store.rewrite(workspaceId, rewrites)),
-      addCounts: (now, additions) => Effect.sync(() => addCounts(store.counts, now, additions)),
+      addCounts: (now, additions) =>
+        Effect.sync(() => {
+          Checks.counts(additions)
+          return addCounts(store.counts, now, additions)
+        }),
       watch: hints.watch,
       workspaces: (after, limit) => Effect.sync(() => store.workspaceIds(after, limit)),
       ready: Effect.void

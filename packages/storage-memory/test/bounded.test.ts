@@ -146,7 +146,7 @@ describe("the in-memory storage's memory use", () => {
       const storage = yield* Storage.Storage
       const run = Effect.fnUntraced(function* (from: number, to: number) {
         for (let at = from; at < to; at++) {
-          const lane = { name: `sub_${body(at)} ${"x".repeat(1_000)}`, limit: 2, urgent: at % 2 === 0 }
+          const lane = { name: `sub_${body(at)} ${"x".repeat(900)}`, limit: 2, urgent: at % 2 === 0 }
           const jobs = [1, 2, 3].map(
             (): Job.NewJob => ({ kind: "deliver", due_at: at, ordered: false, lane, payload: "" })
           )

@@ -89,9 +89,8 @@ layer(storage)("the tables' constraints", (it) => {
 })
 
 layer(storage)("the PostgreSQL storage", (it) => {
-  it.effect(
-    "reports a violated invariant as a defect that names the table and the constraint",
-    () => namesItsConstraint
+  it.effect("reports a violated invariant as a defect that names the table and the constraint", () =>
+    Effect.flatMap(Database, ({ url }) => namesItsConstraint((sql) => Effect.promise(() => statements(url, sql))))
   )
 })
 

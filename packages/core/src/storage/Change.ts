@@ -2,8 +2,10 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import type { Lease, NewJob } from "./Job.ts"
 
 /**
- * One version of a record: an encoded body, and the fields that lists filter by. Times are milliseconds of workspace
- * time.
+ * One version of a record: an encoded body, and the fields that lists filter by.
+ *
+ * Times are milliseconds of workspace time: whole numbers, at most 2^51 before or after 1970. All texts except the body
+ * have 1 to 1,000 printable ASCII characters (space to `~`). `Checks` has all rules.
  */
 export interface StoredRecord {
   /** The name of the record's kind (`Kind`). */
@@ -18,11 +20,11 @@ export interface StoredRecord {
   readonly status: string | null
   /** The insurance line, for filters. */
   readonly line: string | null
-  /** More values that lists filter by: a few short strings of the form `name:value`. */
+  /** More values that lists filter by: a few short texts of the form `name:value`. */
   readonly labels: ReadonlyArray<string>
   /**
-   * The IDs that the record is about, at most two, such as a quote and its request. A list by one of these IDs needs no
-   * scan.
+   * The IDs that the record is about, at most two different ones, such as a quote and its request. A list by one of
+   * these IDs needs no scan.
    */
   readonly about: ReadonlyArray<string>
   readonly created_at: number
@@ -62,11 +64,17 @@ export interface Expectation {
   readonly version: number
 }
 
-/** An event that a change appends to its workspace's feed. The body is the feed item as JSON text. */
+/**
+ * An event that a change appends to its workspace's feed. The body is the feed item as JSON text. The rules for texts
+ * and times are those of `StoredRecord`.
+ */
 export interface NewEvent {
   readonly id: string
   readonly occurred_at: number
-  /** The IDs that the event is about, at most two, such as a quote and its request. The feed finds events by them. */
+  /**
+   * The IDs that the event is about, at most two different ones, such as a quote and its request. The feed finds events
+   * by them.
+   */
   readonly about: ReadonlyArray<string>
   readonly body: string
   /**

@@ -23,16 +23,18 @@ export type JobKind = (typeof jobKinds)[number]
  * Jobs with the same lane name must have the same limit and urgency.
  */
 export interface JobLane {
+  /** 1 to 1,000 printable ASCII characters. */
   readonly name: string
+  /** A whole number from 1 to 2^31 - 1. */
   readonly limit: number
   /** Whether the lane's jobs are claimed before all other jobs of the workspace that are due. */
   readonly urgent: boolean
 }
 
-/** A job that a change creates. */
+/** A job that a change creates. It is ordered, in a lane, or neither; an ordered job with a lane is refused. */
 export interface NewJob {
   readonly kind: JobKind
-  /** When the job is due, in milliseconds of workspace time. */
+  /** When the job is due, in milliseconds of workspace time: a whole number, at most 2^51 before or after 1970. */
   readonly due_at: number
   /**
    * Ordered jobs of a workspace run one at a time, by `(due_at, number)`: an ordered job cannot be claimed while an

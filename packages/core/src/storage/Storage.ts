@@ -51,8 +51,8 @@ export interface ClaimQuery {
   /** Claims only the ordered jobs of this workspace, which an advance of a sandbox's clock runs. */
   readonly workspace_id?: WorkspaceId
   /**
-   * Also claims ordered jobs that come due within this many milliseconds; only with `workspace_id`. By default a claim
-   * returns only the ordered jobs with the earliest due time.
+   * Also claims ordered jobs that come due within this many milliseconds. By default a claim returns only the ordered
+   * jobs with the earliest due time. Without `workspace_id`, this has no effect.
    */
   readonly ahead_ms?: number
 }
@@ -217,7 +217,7 @@ export interface StorageCell {
 export class Storage extends Context.Service<
   Storage,
   {
-    /** Stores the whole change, or nothing. */
+    /** Stores the whole change, or nothing. Dies if the change breaks a rule of `Checks`. */
     readonly commit: (change: Change) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
     /** Reads one record. */
     readonly get: (key: RecordKey) => Effect.Effect<Option.Option<StoredRecord>, StorageUnavailable>
@@ -250,7 +250,7 @@ export class Storage extends Context.Service<
     ) => Effect.Effect<number, StorageUnavailable>
     /**
      * Adds to shared counts and returns their totals in the same order. Each count may be named only once. Drops counts
-     * whose window has ended by `now`.
+     * whose window has ended by `now`. Dies if an addition breaks a rule of `Checks`.
      */
     readonly addCounts: (
       now: number,

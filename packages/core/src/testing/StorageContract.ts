@@ -10,6 +10,7 @@ import { pagesOfRecords } from "./storage/pages.ts"
 import { rewrites } from "./storage/rewrites.ts"
 import type { Case } from "./storage/storageRule.ts"
 import { type TwoHostsCase, twoHosts } from "./storage/twoHosts.ts"
+import { values } from "./storage/values.ts"
 import { versions } from "./storage/versions.ts"
 
 export type { Case } from "./storage/storageRule.ts"
@@ -28,6 +29,7 @@ export type { TwoHostsCase } from "./storage/twoHosts.ts"
  */
 export const cases: ReadonlyArray<Case> = [
   ...versions,
+  ...values,
   ...leases,
   ...dueWork,
   ...orderedJobs,

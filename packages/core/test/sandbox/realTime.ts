@@ -125,12 +125,16 @@ export const kinds: { readonly [name: string]: (id: string, ms: number) => RealC
       mode: "callback"
     }),
   "calls back late": (id, ms) =>
-    real(id, (_, ask) => ({ after_ms: 10, reply: accepted(ask, null), calls_back_after_ms: 12_000 + ms / 10 }), {
-      mode: "callback",
-      typical_ms: 20_000
-    }),
+    real(
+      id,
+      (_, ask) => ({ after_ms: 10, reply: accepted(ask, null), calls_back_after_ms: 12_000 + Math.round(ms / 10) }),
+      {
+        mode: "callback",
+        typical_ms: 20_000
+      }
+    ),
   hedged: (id, ms) =>
-    real(id, (nth) => ({ after_ms: nth === 1 ? 9_000 : ms / 4, reply: offers() }), {
+    real(id, (nth) => ({ after_ms: nth === 1 ? 9_000 : Math.round(ms / 4), reply: offers() }), {
       idempotent: true,
       hedge_after_ms: 3_000
     }),

@@ -1,4 +1,4 @@
-import type { Storage } from "@quotewire/core"
+import { Checks, type Storage } from "@quotewire/core"
 import { Effect, Schema } from "effect"
 import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
@@ -26,6 +26,7 @@ export const makeAddCounts = (database: Database): Storage.Storage["Service"]["a
   let sweptAt = Number.NEGATIVE_INFINITY
   return Effect.fnUntraced(function* (now, additions) {
     if (additions.length === 0) return []
+    Checks.counts(additions)
     if (now - sweptAt >= sweepEveryMs) {
       sweptAt = now
       yield* Effect.ignore(database.write(sweep, [time.one(now)]))

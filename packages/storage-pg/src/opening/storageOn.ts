@@ -1,4 +1,4 @@
-import { type Change, Hints, type Ids, kinds, Storage } from "@quotewire/core"
+import { type Change, Checks, Hints, type Ids, kinds, Storage } from "@quotewire/core"
 import { Effect, Schema, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import * as ChangeWriter from "../changes/ChangeWriter.ts"
@@ -68,12 +68,15 @@ export const storageOn: (
       ...(yield* Reader.make(database)),
       // Sends hints even if it is unknown whether the change was stored, because it may have stored jobs.
       commit: (change) =>
-        Effect.tapErrorTag(commit(change), "StorageUnavailable", () =>
-          Effect.sync(() => {
-            due.hint()
-            announce(Hints.hintsOf(change, kinds).filter(({ about }) => about === "jobs"))
-          })
-        ),
+        Effect.suspend(() => {
+          Checks.change(change, kinds)
+          return Effect.tapErrorTag(commit(change), "StorageUnavailable", () =>
+            Effect.sync(() => {
+              due.hint()
+              announce(Hints.hintsOf(change, kinds).filter(({ about }) => about === "jobs"))
+            })
+          )
+        }),
       claim: (query) => {
         if (query.workspace_id === undefined) {
           hasWorked = true

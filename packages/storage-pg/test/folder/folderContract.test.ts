@@ -43,9 +43,8 @@ layer(storage, { timeout: 120_000 })((it) => {
   })
 
   describe("a database in a folder", () => {
-    it.effect(
-      "reports a violated invariant as a defect that names the table and the constraint",
-      () => namesItsConstraint
+    it.effect("reports a violated invariant as a defect that names the table and the constraint", () =>
+      Effect.flatMap(Database, ({ write }) => namesItsConstraint((sql) => write(sql, [])))
     )
   })
 })

@@ -3,16 +3,18 @@ import { Change, Storage } from "@quotewire/core"
 import { Cause, Effect } from "effect"
 import { workspace } from "./hosts.ts"
 
-/** A change that violates a CHECK is a defect that names the table and the constraint. */
-export const namesItsConstraint = Effect.gen(function* () {
-  const { commit } = yield* Storage.Storage
-  const lane = { name: "a", limit: 0, urgent: false }
-  const change = Change.make(workspace(1), {
-    jobs: [{ kind: "collect", due_at: 0, ordered: false, lane, payload: "{}" }]
+/**
+ * A change that violates a CHECK is a defect that names the table and the constraint. No change that the storage sends
+ * violates the CHECKs of its tables, so this adds one; `run` runs a statement in the database.
+ */
+export const namesItsConstraint = <E, R>(run: (sql: string) => Effect.Effect<unknown, E, R>) =>
+  Effect.gen(function* () {
+    yield* run("alter table quotewire.job add constraint job_not_at_seven check (due_at <> 7)")
+    const { commit } = yield* Storage.Storage
+    const change = Change.make(workspace(1), {
+      jobs: [{ kind: "collect", due_at: 7, ordered: false, payload: "{}" }]
+    })
+    const cause = yield* Effect.flip(Effect.sandbox(commit(change)))
+    assert.include(Cause.pretty(cause), "PostgreSQL refuses a statement: 23514 table job constraint job_not_at_seven")
+    yield* run("alter table quotewire.job drop constraint job_not_at_seven")
   })
-  const cause = yield* Effect.flip(Effect.sandbox(commit(change)))
-  assert.include(
-    Cause.pretty(cause),
-    "PostgreSQL refuses a statement: 23514 table lane constraint lane_max_leased_positive"
-  )
-})

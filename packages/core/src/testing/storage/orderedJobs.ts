@@ -97,6 +97,16 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "ignores how far ahead a claim looks if it is not for one workspace",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(50), Sample.timer(60), Sample.job(70)] }))
+      const early = yield* storage.claim(Sample.claimAt(49, { ahead_ms: 100 }))
+      expectSame("before any job is due", early, { jobs: [], next_due_at: 50, busy: false })
+      const due = yield* storage.claim(Sample.claimAt(60, { ahead_ms: 100 }))
+      expectSame("the first ordered job", Sample.dueTimes(due.jobs), [50])
+    })
+  ),
+  rule(
     "does not let ordered jobs block other jobs or other workspaces",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10, "a"), Sample.timer(20, "b")] }))
