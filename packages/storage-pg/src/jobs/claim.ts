@@ -1,5 +1,5 @@
 import { Job, type Storage } from "@quotewire/core"
-import { Effect, Option, Schema } from "effect"
+import { Effect, Predicate, Schema } from "effect"
 import type { Database } from "../database/Database.ts"
 import * as Columns from "../rows/Columns.ts"
 import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
@@ -24,20 +24,21 @@ const claimOrdered = DatabaseFunction.make(
 const outlook = Columns.someRowsReader(
   Schema.Struct({ next_due_at: Schema.NullOr(Schema.Int), busy: Schema.optionalKey(Schema.Boolean) })
 )
-const claimedJob = Schema.decodeUnknownOption(
+const hasJob = (row: unknown): boolean => Predicate.hasProperty(row, "number") && row.number !== null
+const claimedJobs = Columns.rowsReader(
   Columns.rowSchema({ ...leaseColumns, ...jobColumns, expired_leases: Columns.int4(Schema.Int) })
 )
 
 const claimOf = (rows: ReadonlyArray<unknown>): Storage.JobClaim => {
   const [{ next_due_at, busy = false }] = outlook(rows)
-  const jobs = rows.flatMap(
-    (row): ReadonlyArray<Job.ClaimedJob> =>
-      Option.match(claimedJob(row), {
-        onNone: () => [],
-        onSome: ({ workspace_id, number, lease, expired_leases, ...job }) => [
-          { workspace_id, number, lease, expired_leases, ...jobOfRow(job) }
-        ]
-      })
+  const jobs = claimedJobs(rows.filter(hasJob)).map(
+    ({ workspace_id, number, lease, expired_leases, ...job }): Job.ClaimedJob => ({
+      workspace_id,
+      number,
+      lease,
+      expired_leases,
+      ...jobOfRow(job)
+    })
   )
   return { jobs, next_due_at, busy }
 }

@@ -1,11 +1,11 @@
-import { Ids, Job, Page, type Storage } from "@quotewire/core"
+import { Ids, Page, type Storage } from "@quotewire/core"
 import { Effect, Option, Schema, type Scope } from "effect"
 import { unavailable } from "../connection/StatementRefused.ts"
 import type { Database } from "../database/Database.ts"
 import { KnownMigrations } from "../migrations/migrations.ts"
 import { incompatibility, readStatus, statusStatement } from "../migrations/Schema.ts"
 import * as Columns from "../rows/Columns.ts"
-import { laneOf } from "../rows/jobs.ts"
+import { hasKnownKind, laneOf } from "../rows/jobs.ts"
 import { recordColumnList, records } from "../rows/records.ts"
 import { query } from "../sql/files.ts"
 import { readFeed } from "./feed.ts"
@@ -26,13 +26,9 @@ const placeState = query("places/place")
 const movingPlaces = Columns.rowsReader(Schema.Struct({ state: Schema.String }))
 const isLeaving = ({ state }: { readonly state: string }): boolean => state === "leaving" || state === "held"
 const countBacklog = query("backlog")
-const backlogs = Columns.rowsReader(
-  Schema.Struct({ kind: Schema.Literals(Job.jobKinds), due: Schema.Int, oldest_due_at: Schema.Int })
-)
-
-// Fails for jobs of kinds that this program does not know, so that they can be left out.
-const laneJob = Schema.decodeUnknownOption(
-  Schema.Struct({ kind: Schema.Literals(Job.jobKinds), due_at: Schema.Int, lease: Schema.Int, payload: Schema.String })
+const backlogs = Columns.rowsReader(Schema.Struct({ kind: Schema.String, due: Schema.Int, oldest_due_at: Schema.Int }))
+const laneJobs = Columns.rowsReader(
+  Schema.Struct({ kind: Schema.String, due_at: Schema.Int, lease: Schema.Int, payload: Schema.String })
 )
 
 /** Reads the first jobs of one lane or of all lanes. */
@@ -44,7 +40,7 @@ const readLane = (
     lane === undefined
       ? database.read(listLanes, [workspace_id, limit])
       : database.read(listLane, [workspace_id, laneOf(lane), limit]),
-    (rows) => rows.flatMap((row) => Option.toArray(laneJob(row)))
+    (rows) => laneJobs(rows).filter(hasKnownKind)
   )
 
 const numberColumn = Columns.int8(Schema.Int)
@@ -88,7 +84,9 @@ export const make = Effect.fnUntraced(function* (
     feed: (feed) => readFeed(database, feed),
     lane: (lane) => readLane(database, lane),
     backlog: ({ limit, now }) =>
-      Effect.map(database.read(countBacklog, [numberColumn.one(now), limit]), (rows) => backlogs(rows)),
+      Effect.map(database.read(countBacklog, [numberColumn.one(now), limit]), (rows) =>
+        backlogs(rows).filter(hasKnownKind)
+      ),
 
     processes: Effect.map(database.read(listProcesses, []), (rows) =>
       processes(rows).map(({ name, since }) => ({ name: name.slice("quotewire ".length), since }))

@@ -9,6 +9,12 @@ export const leaseColumns = {
   lease: Columns.int4(Schema.Int)
 }
 
+const isKnownKind = Schema.is(Schema.Literals(Job.jobKinds))
+
+/** Whether this program knows the kind of a job. A newer program may have stored other kinds. */
+export const hasKnownKind = <A extends { readonly kind: string }>(job: A): job is A & { readonly kind: Job.JobKind } =>
+  isKnownKind(job.kind)
+
 /** The columns of a job's content and lane. */
 export const jobColumns = {
   kind: Columns.text(Schema.Literals(Job.jobKinds)),
