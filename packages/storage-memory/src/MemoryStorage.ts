@@ -174,12 +174,12 @@ class Store {
    */
   private wrongVersion({ workspace_id, writes }: Change.Change): Storage.VersionConflict | undefined {
     const workspace = this.workspace(workspace_id)
-    // The kinds in which each ID has been written.
-    const written = new Map<string, ReadonlyArray<string>>()
-    const conflict = writes.find(({ kind, id, version }) => {
-      const earlier = written.get(id) ?? []
-      if (earlier.includes(kind) || workspace.table(kind).version(id) !== version - 1) return true
-      written.set(id, [...earlier, kind])
+    const written = new Set<string>()
+    const conflict = writes.find(({ kind, id, version }, index) => {
+      // Records of different kinds can have the same ID, but that is rare.
+      const isRepeated = written.has(id) && writes.findIndex((write) => write.id === id && write.kind === kind) < index
+      if (isRepeated || workspace.table(kind).version(id) !== version - 1) return true
+      written.add(id)
       return false
     })
     return conflict && new Storage.VersionConflict({ kind: conflict.kind, id: conflict.id })

@@ -88,7 +88,7 @@ class Table {
   /** Stores a version. The caller must have checked that it follows the stored version. */
   write(record: Change.StoredRecord): void {
     const { id, kind } = record
-    const newest = this.records.get(id)
+    const newest = record.version === 1 ? undefined : this.records.get(id)
     this.records.set(id, record)
     if (newest === undefined) {
       if (this.ids !== null) insert(this.ids, id, compareText)
