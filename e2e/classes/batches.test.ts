@@ -8,7 +8,7 @@ import { listApiRequests } from "../../packages/core/src/calls/RequestLogOperati
 import { getSandbox } from "../../packages/core/src/operations.ts"
 import { World } from "../../packages/core/src/testing/World.ts"
 import { host } from "../../packages/core/test/access/support.ts"
-import { live, pass, start, testInWorld, work } from "../../packages/core/test/quoting/support.ts"
+import { live, pass, start, testInWorld, work } from "../../packages/core/test/support/world.ts"
 import { create, log, testWebhooks } from "../../packages/core/test/webhooks/support.ts"
 import { workspace } from "../../packages/storage-pg/test/support/hosts.ts"
 import { scopedDatabase } from "../../test/support/TestDatabase.ts"

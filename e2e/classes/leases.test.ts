@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Storage } from "@quotewire/core"
 import { Effect, Scope } from "effect"
-import { anotherHost, live, pass, start, work } from "../../packages/core/test/quoting/support.ts"
+import { anotherHost, live, pass, start, work } from "../../packages/core/test/support/world.ts"
 import {
   confirmed,
   create,

@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Storage } from "@quotewire/core"
 import { Clock, Effect, Scope } from "effect"
 import { prompt } from "../../packages/core/test/quoting/carriers.ts"
-import { anotherHost, live, pass, runDue, start, work } from "../../packages/core/test/quoting/support.ts"
+import { anotherHost, live, pass, runDue, start, work } from "../../packages/core/test/support/world.ts"
 import {
   answered,
   confirmed,

@@ -3,7 +3,7 @@ import { operations, Storage } from "@quotewire/core"
 import { Context, Effect, Fiber, Layer } from "effect"
 import type { Services } from "../../packages/core/src/Quotewire.ts"
 import { type CallOptions, World } from "../../packages/core/src/testing/World.ts"
-import { list, pass, testInWorld, world } from "../../packages/core/test/quoting/support.ts"
+import { list, pass, testInWorld, world } from "../../packages/core/test/support/world.ts"
 
 /*
  * A service that lacks a resource says so: clients give up on 401 and 403, but retry on 503 and 429.

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { verifyWebhook } from "@quotewire/core"
 import { Clock, Effect } from "effect"
-import { anotherHost, live, pass, runDue, start, work } from "../../packages/core/test/quoting/support.ts"
+import { anotherHost, live, pass, runDue, start, work } from "../../packages/core/test/support/world.ts"
 import {
   answered,
   confirmed,

@@ -14,7 +14,7 @@ import {
   smallest,
   start,
   stranger
-} from "../../packages/core/test/quoting/support.ts"
+} from "../../packages/core/test/support/world.ts"
 import { create, endpoints as endpointsOf, log } from "../../packages/core/test/webhooks/support.ts"
 import { scopedDatabase } from "../../test/support/TestDatabase.ts"
 

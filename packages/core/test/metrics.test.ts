@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { noLimits } from "../src/access/limits/Limits.ts"
 import { apart, measured } from "./measured.ts"
-import { advance, list, live, pass, refusal, runDue, start, work } from "./quoting/support.ts"
+import { advance, list, live, pass, refusal, runDue, start, work } from "./support/world.ts"
 import { answered, confirmed, create, sendTest, testScripted, testWebhooks } from "./webhooks/support.ts"
 
 describe("the core's metrics", () => {

@@ -6,7 +6,7 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { scopedDatabase, statements, tables } from "../../../test/support/TestDatabase.ts"
 import { options, story } from "../../core/test/quoting/carrierTextStory.ts"
-import { beginning } from "../../core/test/quoting/support.ts"
+import { beginning } from "../../core/test/support/world.ts"
 
 describe("text from carriers in PostgreSQL", () => {
   it.effect("is sealed in every table and field, and erased completely", () =>

@@ -7,7 +7,7 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { oldKeys, rotationStory } from "../../core/test/access/resealing.ts"
-import { beginning } from "../../core/test/quoting/support.ts"
+import { beginning } from "../../core/test/support/world.ts"
 import { endpoints } from "../../core/test/webhooks/support.ts"
 import { fourInMemory, join } from "./support/cells.ts"
 

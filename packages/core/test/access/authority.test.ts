@@ -22,7 +22,7 @@ import {
   startOf,
   stranger,
   testInWorld
-} from "../quoting/support.ts"
+} from "../support/world.ts"
 import { create, deliveries, endpoints, recover } from "../webhooks/support.ts"
 import { everyInput } from "./everyInput.ts"
 

@@ -7,7 +7,7 @@ import * as Pipeline from "../../src/calls/Pipeline.ts"
 import * as RequestLogOperations from "../../src/calls/RequestLogOperations.ts"
 import { World } from "../../src/testing/World.ts"
 import { Ids, RequestId } from "../../src/wire/Ids.ts"
-import { cancel, list, live, pass, refusal, testInWorld } from "../quoting/support.ts"
+import { cancel, list, live, pass, refusal, testInWorld } from "../support/world.ts"
 
 const standard = { limits: standardLimits }
 

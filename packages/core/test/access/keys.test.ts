@@ -5,7 +5,7 @@ import { Access } from "../../src/access/Access.ts"
 import { isWellFormed, randomBytes, write } from "../../src/access/ApiKey.ts"
 import { World } from "../../src/testing/World.ts"
 import { OrganizationId } from "../../src/wire/Ids.ts"
-import { list, pass, refusal, testInWorld } from "../quoting/support.ts"
+import { list, pass, refusal, testInWorld } from "../support/world.ts"
 
 const bytes = (seed: number) => Uint8Array.from({ length: randomBytes }, (_, i) => (i * 7 + seed * 31) % 256)
 

@@ -19,7 +19,7 @@ import {
   start,
   startWith,
   testInWorld
-} from "../quoting/support.ts"
+} from "../support/world.ts"
 
 const standard = { limits: standardLimits }
 

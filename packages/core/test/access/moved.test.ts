@@ -12,7 +12,7 @@ import * as Change from "../../src/storage/Change.ts"
 import { eachPage, Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { QuoteRequestId, WorkspaceId } from "../../src/wire/Ids.ts"
-import { advance, getQuote, read, refusal, runDue, start, testInWorld } from "../quoting/support.ts"
+import { advance, getQuote, read, refusal, runDue, start, testInWorld } from "../support/world.ts"
 import { create, endpoints } from "../webhooks/support.ts"
 
 /*

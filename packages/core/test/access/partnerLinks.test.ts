@@ -10,7 +10,7 @@ import { createLink } from "../../src/operators/SharingOperations.ts"
 import { createPartnerLink } from "../../src/partners/PartnerLinkOperations.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 import { callWith, tokenOf } from "../operators/support.ts"
-import { advance, events, pass, read, refusal, smallest, start, stranger, testInWorld } from "../quoting/support.ts"
+import { advance, events, pass, read, refusal, smallest, start, stranger, testInWorld } from "../support/world.ts"
 import { create, deliveries, endpoints } from "../webhooks/support.ts"
 import { everyInput } from "./everyInput.ts"
 

@@ -8,7 +8,7 @@ import * as operations from "../../src/operations.ts"
 import * as Change from "../../src/storage/Change.ts"
 import { eachPage, Storage } from "../../src/storage/Storage.ts"
 import { sealKeys, World } from "../../src/testing/World.ts"
-import { anotherHost, events, getQuote, type InWorld, list, read, runDue } from "../quoting/support.ts"
+import { anotherHost, events, getQuote, type InWorld, list, read, runDue } from "../support/world.ts"
 import { create, endpoints, list as listSubscriptions, rotate as rotateSecret } from "../webhooks/support.ts"
 import { everyLine } from "./persons.ts"
 

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { Access } from "../../src/access/Access.ts"
 import { World } from "../../src/testing/World.ts"
 import { KeyId, OrganizationId } from "../../src/wire/Ids.ts"
-import { list, pass, refusal, testInWorld } from "../quoting/support.ts"
+import { list, pass, refusal, testInWorld } from "../support/world.ts"
 
 const newKey = Effect.gen(function* () {
   const access = yield* Access

@@ -20,7 +20,7 @@ import { createEventSubscription } from "../../src/webhooks/WebhookOperations.ts
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { RequestId } from "../../src/wire/Ids.ts"
 import * as Json from "../../src/wire/Json.ts"
-import { beginning, runDue, startOf } from "../quoting/support.ts"
+import { beginning, runDue, startOf } from "../support/world.ts"
 import { endpoints, url } from "../webhooks/support.ts"
 import { writing } from "./resealing.ts"
 

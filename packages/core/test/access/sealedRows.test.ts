@@ -10,7 +10,7 @@ import { layer, sandboxCarriers, sealedRows } from "../../src/Quotewire.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { sealKeys, World } from "../../src/testing/World.ts"
 import { eraseRequest } from "../quoting/erasing.ts"
-import { advance, anotherHost, beginning, read, start, testInWorld } from "../quoting/support.ts"
+import { advance, anotherHost, beginning, read, start, testInWorld } from "../support/world.ts"
 import { endpoints } from "../webhooks/support.ts"
 import {
   bothKeys,

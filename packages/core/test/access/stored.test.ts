@@ -7,7 +7,7 @@ import type { Services } from "../../src/Quotewire.ts"
 import type { Change, StoredRecord } from "../../src/storage/Change.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { beginning } from "../quoting/support.ts"
+import { beginning } from "../support/world.ts"
 import { everyLine, personalTexts } from "./persons.ts"
 
 /** The part of a record that an external storage would keep: the fields of the port, and nothing else. */

@@ -20,7 +20,7 @@ import {
   start,
   stranger,
   testInWorld
-} from "../quoting/support.ts"
+} from "../support/world.ts"
 import { agentTransport, request, requests } from "./support.ts"
 
 const second = 1_000

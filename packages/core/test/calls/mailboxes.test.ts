@@ -9,7 +9,7 @@ import { Retention } from "../../src/runner/Retention.ts"
 import { LongPolls, maxWaiting } from "../../src/storage/Hints.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { pass, testInWorld } from "../quoting/support.ts"
+import { pass, testInWorld } from "../support/world.ts"
 
 /** A mailbox of the world's sandbox. */
 const mailbox = (name: string): Effect.Effect<Mailbox, never, World> =>

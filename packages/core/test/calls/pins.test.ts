@@ -9,7 +9,7 @@ import { type RecordKey, Storage, StorageUnavailable } from "../../src/storage/S
 import { World } from "../../src/testing/World.ts"
 import * as ApiError from "../../src/wire/ApiError.ts"
 import { RequestId } from "../../src/wire/Ids.ts"
-import { reset, start, testInWorld } from "../quoting/support.ts"
+import { reset, start, testInWorld } from "../support/world.ts"
 import { create, endpoints, sendTest, update } from "../webhooks/support.ts"
 import { newer, older, two } from "./inventedRevision.ts"
 import { release } from "./release.ts"

@@ -6,7 +6,7 @@ import { OnFinishedCall } from "../../src/calls/FinishedCall.ts"
 import { StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import * as ApiError from "../../src/wire/ApiError.ts"
-import { advance, events, list, pass, read, refusal, select, start, testInWorld, work } from "../quoting/support.ts"
+import { advance, events, list, pass, read, refusal, select, start, testInWorld, work } from "../support/world.ts"
 
 /** Runs a body, and returns its recorded calls. */
 const noting = <A, E, R>(body: Effect.Effect<A, E, R>) => {

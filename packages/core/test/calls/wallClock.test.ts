@@ -7,7 +7,7 @@ import { World } from "../../src/testing/World.ts"
 import { secondMs } from "../../src/wire/Timestamp.ts"
 import { all, onRecord } from "../carriers/onRecord.ts"
 import { carriers, slow } from "../quoting/carriers.ts"
-import { beginning, type InWorld, live, pass, read, start, startOf, work, world } from "../quoting/support.ts"
+import { beginning, type InWorld, live, pass, read, start, startOf, work, world } from "../support/world.ts"
 import { requests } from "./support.ts"
 
 /** A test in a world whose wall clock can be set with `jump`, which affects neither monotonic time nor sleeps. */

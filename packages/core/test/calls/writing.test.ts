@@ -6,7 +6,7 @@ import { CallBuffer, RequestLogEnabled } from "../../src/calls/RequestLog.ts"
 import { listApiRequests } from "../../src/calls/RequestLogOperations.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { list, pass, refusal, testInWorld, world } from "../quoting/support.ts"
+import { list, pass, refusal, testInWorld, world } from "../support/world.ts"
 import { request, requests } from "./support.ts"
 
 const second = 1_000

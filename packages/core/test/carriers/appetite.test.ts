@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { CarrierAsk, Decline } from "../../src/carriers/Carrier.ts"
 import { carriers, offers, prompt } from "../quoting/carriers.ts"
 import { logOfRequest, single } from "../quoting/log.ts"
-import { live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+import { live, outcomes, pass, read, start, testInWorld, work } from "../support/world.ts"
 
 const message = "We do not insure <b>apartments</b> in New York this month."
 

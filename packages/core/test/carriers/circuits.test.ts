@@ -8,7 +8,7 @@ import { Timelines } from "../../src/timeline/Timelines.ts"
 import { measured } from "../measured.ts"
 import { carrier, carriers, offers, prompt, unavailable } from "../quoting/carriers.ts"
 import * as Log from "../quoting/log.ts"
-import { live, outcomes, pass, start, testInWorld, work } from "../quoting/support.ts"
+import { live, outcomes, pass, start, testInWorld, work } from "../support/world.ts"
 import { appointing, given, refusal, set } from "./support.ts"
 
 /** Starts requests one after the other. */

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { carriers, offer, offers, polled, prompt, unavailable } from "../quoting/carriers.ts"
-import { live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+import { live, outcomes, pass, read, start, testInWorld, work } from "../support/world.ts"
 import { appointing, carrierId, fields, given, remove, set } from "./support.ts"
 
 /** Starts a live request, lets its carriers answer, and returns their outcomes. */

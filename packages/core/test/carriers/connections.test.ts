@@ -4,7 +4,7 @@ import type { CarrierAdapter } from "../../src/carriers/Carrier.ts"
 import { Connections } from "../../src/carriers/Connections.ts"
 import { OrganizationId } from "../../src/wire/Ids.ts"
 import { carriers, prompt } from "../quoting/carriers.ts"
-import { beginning, type InWorld, pass, pathsOf, reset, testInWorld } from "../quoting/support.ts"
+import { beginning, type InWorld, pass, pathsOf, reset, testInWorld } from "../support/world.ts"
 import { appointing, carrierId, given, list, logOf, place, refusal, remove, set, test } from "./support.ts"
 
 const none = OrganizationId.make(`org_${"0".repeat(26)}`)

@@ -5,7 +5,7 @@ import * as fc from "fast-check"
 import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
 import { recorded, redactionAfter } from "../../src/carriers/secrets/Redaction.ts"
 import { carrier, offers } from "../quoting/carriers.ts"
-import { outcomes } from "../quoting/support.ts"
+import { outcomes } from "../support/world.ts"
 import { ask, onRecord, send, testRecorded } from "./onRecord.ts"
 
 /*

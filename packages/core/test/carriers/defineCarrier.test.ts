@@ -9,7 +9,7 @@ import * as Quotewire from "../../src/Quotewire.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
 import { dollars } from "../../src/wire/Money.ts"
 import { logOfRequest, single } from "../quoting/log.ts"
-import { getQuote, type InWorld, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+import { getQuote, type InWorld, live, outcomes, pass, read, start, testInWorld, work } from "../support/world.ts"
 
 const renters = { renters: { states: ["NY"] } } as const
 

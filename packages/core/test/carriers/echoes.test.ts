@@ -18,7 +18,7 @@ import { World } from "../../src/testing/World.ts"
 import { Timelines } from "../../src/timeline/Timelines.ts"
 import { secondMs } from "../../src/wire/Timestamp.ts"
 import { callbackOf, callingBack, carrier, declined, offer, offers } from "../quoting/carriers.ts"
-import { live, pass, read } from "../quoting/support.ts"
+import { live, pass, read } from "../support/world.ts"
 import * as fakeCarrier from "./fakeCarrier.ts"
 import { ask, onRecord, testRecorded, testRecordedBy } from "./onRecord.ts"
 

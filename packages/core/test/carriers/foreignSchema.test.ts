@@ -6,7 +6,7 @@ import { CarrierHttpMistake } from "../../src/carriers/http/CarrierHttpError.ts"
 import * as Reply from "../../src/carriers/Reply.ts"
 import * as CarrierContract from "../../src/testing/CarrierContract.ts"
 import { logOfRequest, single } from "../quoting/log.ts"
-import { outcomes, testInWorld } from "../quoting/support.ts"
+import { outcomes, testInWorld } from "../support/world.ts"
 import { json, make, withClient } from "./fakeCarrier.ts"
 
 const foreign: Schema.Decoder<unknown> = Object.create(Schema.String, { ast: { value: { ...Schema.String.ast } } })

@@ -7,7 +7,7 @@ import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
 import * as Reply from "../../src/carriers/Reply.ts"
 import { ExchangeRecording } from "../../src/carriers/recorder/CarrierExchange.ts"
 import { logOf } from "../quoting/log.ts"
-import { type InWorld, live, outcomes, pass, start, testInWorld, work } from "../quoting/support.ts"
+import { type InWorld, live, outcomes, pass, start, testInWorld, work } from "../support/world.ts"
 import * as FakeCarrier from "./fakeCarrier.ts"
 import { onRecord } from "./onRecord.ts"
 

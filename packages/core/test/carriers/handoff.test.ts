@@ -5,7 +5,7 @@ import { Quotes } from "../../src/quoting/Quotes.ts"
 import { dayMs, fromMillis } from "../../src/wire/Timestamp.ts"
 import { type Character, carriers, offer, offers, prompt } from "../quoting/carriers.ts"
 import { logOf, single } from "../quoting/log.ts"
-import { beginning, live, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+import { beginning, live, pass, read, start, testInWorld, work } from "../support/world.ts"
 
 const own = "https://carrier.example/offers/1"
 

@@ -3,7 +3,7 @@ import { Clock, Effect, Fiber } from "effect"
 import type { CarrierRefresh, CarrierReply } from "../../src/carriers/Carrier.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
 import { type Character, carrier, carriers, offer, offers, prompt } from "../quoting/carriers.ts"
-import { beginning, live, outcomes, pass, read, runDue, start, testInWorld, work } from "../quoting/support.ts"
+import { beginning, live, outcomes, pass, read, runDue, start, testInWorld, work } from "../support/world.ts"
 
 const seconds = Effect.map(Clock.currentTimeMillis, (now) => (now - beginning) / 1_000)
 

@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { carriers, prompt } from "../quoting/carriers.ts"
-import { live, outcomes, pass, start, testInWorld, work } from "../quoting/support.ts"
+import { live, outcomes, pass, start, testInWorld, work } from "../support/world.ts"
 
 /** Loses changes to a carrier's health, from the given change on, until it is repaired. */
 const losing = (first: number) => {

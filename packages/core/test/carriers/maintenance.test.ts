@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import type { MaintenanceWindow } from "../../src/carriers/Carrier.ts"
 import { fromMillis } from "../../src/wire/Timestamp.ts"
 import { carriers, offer, offers, prompt } from "../quoting/carriers.ts"
-import { beginning, getQuote, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+import { beginning, getQuote, live, outcomes, pass, read, start, testInWorld, work } from "../support/world.ts"
 
 /** A maintenance window, in seconds after the beginning of the test. */
 const window = (from: number, until: number): MaintenanceWindow => ({

@@ -8,7 +8,7 @@ import * as Reply from "../../src/carriers/Reply.ts"
 import { minuteMs } from "../../src/wire/Timestamp.ts"
 import { carrier, carriers, offer, offers, prompt } from "../quoting/carriers.ts"
 import { logOfRequest, single } from "../quoting/log.ts"
-import { beginning, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+import { beginning, live, outcomes, pass, read, start, testInWorld, work } from "../support/world.ts"
 
 /*
  * Values that an adapter easily returns by accident, such as an undefined field of the carrier's answer. None may

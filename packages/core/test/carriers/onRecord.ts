@@ -13,7 +13,7 @@ import { kinds } from "../../src/kinds.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { carriers, offers, type ScriptedCarrier } from "../quoting/carriers.ts"
-import { type InWorld, live, pass, start, testInWorld, work } from "../quoting/support.ts"
+import { type InWorld, live, pass, start, testInWorld, work } from "../support/world.ts"
 
 /** The recorded exchanges of an environment, oldest first, unsealed as by an operator's program. */
 export const onRecord = (environment: "sandbox" | "live" = "live") =>

@@ -31,7 +31,7 @@ import {
   stranger,
   testInWorld,
   work
-} from "../quoting/support.ts"
+} from "../support/world.ts"
 
 /** The outcome of a callback, as a host answers it. */
 const hear = (ref: string, reply: CarrierReply = offers(), genuine = true) =>

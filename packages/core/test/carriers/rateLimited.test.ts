@@ -5,7 +5,7 @@ import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
 import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
 import * as Reply from "../../src/carriers/Reply.ts"
 import { carrier, carriers, offers, prompt, type ScriptedCarrier } from "../quoting/carriers.ts"
-import { beginning, live, outcomes, pass, start, testInWorld, work } from "../quoting/support.ts"
+import { beginning, live, outcomes, pass, start, testInWorld, work } from "../support/world.ts"
 import * as FakeCarrier from "./fakeCarrier.ts"
 
 const busy = (retryAfterMs: number): CarrierReply => Reply.unavailable("rate_limited", retryAfterMs)

@@ -14,7 +14,7 @@ import {
   prompt,
   unavailable
 } from "../quoting/carriers.ts"
-import { pass } from "../quoting/support.ts"
+import { pass } from "../support/world.ts"
 
 import { ask, onRecord, send, stored, testRecorded, testRecordedBy } from "./onRecord.ts"
 import { appointing, given, set } from "./support.ts"

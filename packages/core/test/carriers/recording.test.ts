@@ -8,7 +8,7 @@ import { Retention } from "../../src/runner/Retention.ts"
 import { World } from "../../src/testing/World.ts"
 import { dayMs, minuteMs, secondMs } from "../../src/wire/Timestamp.ts"
 import { carrier, carriers, declined, offer, offers, polled, prompt, silent, unavailable } from "../quoting/carriers.ts"
-import { advance, live, outcomes, pass, reset, runDue, start, testInWorld, work } from "../quoting/support.ts"
+import { advance, live, outcomes, pass, reset, runDue, start, testInWorld, work } from "../support/world.ts"
 
 import { all, ask, onRecord, send, testRecorded, testRecordedBy } from "./onRecord.ts"
 

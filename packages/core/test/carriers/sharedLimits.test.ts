@@ -16,7 +16,7 @@ import {
   slow,
   unavailable
 } from "../quoting/carriers.ts"
-import { anotherHost, beginning, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+import { anotherHost, beginning, live, outcomes, pass, read, start, testInWorld, work } from "../support/world.ts"
 import { appointing, given, set } from "./support.ts"
 
 /** Another host that runs jobs, with its own carrier. */

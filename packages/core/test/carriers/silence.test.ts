@@ -6,7 +6,7 @@ import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
 import * as Reply from "../../src/carriers/Reply.ts"
 import { carriers, silent } from "../quoting/carriers.ts"
 import { logOf, single } from "../quoting/log.ts"
-import { live, pass, start, testInWorld, work } from "../quoting/support.ts"
+import { live, pass, start, testInWorld, work } from "../support/world.ts"
 import { onRecord } from "./onRecord.ts"
 
 /* What the log says when a carrier does not answer. */

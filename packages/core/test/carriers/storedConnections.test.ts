@@ -9,7 +9,7 @@ import { ready } from "../../src/hostApi.ts"
 import * as Change from "../../src/storage/Change.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { sealKeys, World } from "../../src/testing/World.ts"
-import { beginning, live, outcomes, read, runDue, start } from "../quoting/support.ts"
+import { beginning, live, outcomes, read, runDue, start } from "../support/world.ts"
 import { appointing, carrierId, fields, given, logOf, remove, set, test } from "./support.ts"
 
 /** A storage backend that stores encoded text, as a database does, and records it. */

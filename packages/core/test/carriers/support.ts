@@ -6,7 +6,7 @@ import { World } from "../../src/testing/World.ts"
 import type { ApiError } from "../../src/wire/ApiError.ts"
 import { type Character, offers, prompt } from "../quoting/carriers.ts"
 import * as Log from "../quoting/log.ts"
-import type { InWorld } from "../quoting/support.ts"
+import type { InWorld } from "../support/world.ts"
 
 /* The connection values of an organization in tests. */
 

@@ -1,13 +1,13 @@
 import { assert, describe } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import { Storage } from "../../src/storage/Storage.ts"
+import { pass } from "../support/world.ts"
 import {
   emit,
   type Handled,
   host,
   organization,
   organizationId,
-  pass,
   placeOf,
   places,
   range,

@@ -1,5 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { pass } from "../support/world.ts"
 import {
   emit,
   eventId,
@@ -7,7 +8,6 @@ import {
   host,
   organization,
   organizationId,
-  pass,
   placeOf,
   places,
   range,

@@ -2,7 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer } from "effect"
 import fc from "fast-check"
-import { emit, type Fault, type Host, host, organization, pass, placeOf, range } from "./support.ts"
+import { pass } from "../support/world.ts"
+import { emit, type Fault, type Host, host, organization, placeOf, range } from "./support.ts"
 
 /** The workspaces of the histories. The thousands of an event's place identify its workspace. */
 const workspaces = [2, 3, 4] as const

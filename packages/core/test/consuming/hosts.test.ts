@@ -3,18 +3,8 @@ import { Clock, Effect, Logger, References } from "effect"
 import * as Workspaces from "../../src/access/Workspaces.ts"
 import type { ExpiredEvents } from "../../src/consuming/ConsumeOptions.ts"
 import { commit, Storage } from "../../src/storage/Storage.ts"
-import {
-  emit,
-  type Handled,
-  host,
-  organization,
-  organizationId,
-  pass,
-  places,
-  range,
-  test,
-  workspaceId
-} from "./support.ts"
+import { pass } from "../support/world.ts"
+import { emit, type Handled, host, organization, organizationId, places, range, test, workspaceId } from "./support.ts"
 
 describe("two processes that consume under one name", () => {
   test(

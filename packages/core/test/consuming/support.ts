@@ -2,7 +2,6 @@ import { it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { TestClock } from "effect/testing"
 import { toStoredOrganization } from "../../src/access/ApiKey.ts"
 import type { Environment } from "../../src/access/Caller.ts"
 import * as Workspaces from "../../src/access/Workspaces.ts"
@@ -162,9 +161,5 @@ const behind = (clock: Clock.Clock, millis: number): Clock.Clock => ({
   currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now - millis),
   sleep: (duration) => clock.sleep(duration)
 })
-
-/** Lets time pass. */
-export const pass = (millis: number) =>
-  Effect.andThen(TestClock.adjust(0), Effect.andThen(TestClock.adjust(millis), TestClock.adjust(0)))
 
 export const places = (handled: ReadonlyArray<Handled>) => handled.map(({ place }) => place)

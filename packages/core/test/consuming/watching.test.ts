@@ -1,7 +1,8 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Logger, Metric, References } from "effect"
 import type { ParkedEvent } from "../../src/consuming/ParkedEvent.ts"
-import { emit, host, organization, organizationId, pass, placeOf, range, test } from "./support.ts"
+import { pass } from "../support/world.ts"
+import { emit, host, organization, organizationId, placeOf, range, test } from "./support.ts"
 
 /* What the operators of a consumer see: its log, its metrics, its hook, and the list of consumers. */
 

@@ -1,5 +1,5 @@
 import type { InputOf } from "../../src/client/Client.ts"
-import { smallest } from "../quoting/support.ts"
+import { smallest } from "../support/world.ts"
 
 /** The smallest start for renters insurance, as a program writes it. */
 export const startOf = (request_key = "first"): InputOf<"start_quote_request"> => ({

@@ -14,7 +14,7 @@ import {
   reset,
   start,
   testInWorld
-} from "../quoting/support.ts"
+} from "../support/world.ts"
 
 const day = 86_400
 

@@ -5,7 +5,7 @@ import type { Hint } from "../../src/storage/Change.ts"
 import { LongPolls, pollMs } from "../../src/storage/Hints.ts"
 import type { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { cancel, live, pass, pathsOf, read, refusal, reset, start, testInWorld, work } from "../quoting/support.ts"
+import { cancel, live, pass, pathsOf, read, refusal, reset, start, testInWorld, work } from "../support/world.ts"
 
 const waiting = Effect.flatMap(LongPolls, (longPolls) => longPolls.count)
 

@@ -6,7 +6,7 @@ import * as operations from "../../src/feedback/FeedbackOperations.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 import { RequestId } from "../../src/wire/Ids.ts"
-import { advance, keyless, noKey, pathsOf, refusal, reset, stranger, testInWorld, world } from "../quoting/support.ts"
+import { advance, keyless, noKey, pathsOf, refusal, reset, stranger, testInWorld, world } from "../support/world.ts"
 
 const report = {
   kind: "unclear_error",

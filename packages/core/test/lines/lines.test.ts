@@ -5,7 +5,7 @@ import { Lines, linesOf } from "../../src/lines/Lines.ts"
 import { renters } from "../../src/lines/renters/line.ts"
 import * as operations from "../../src/operations.ts"
 import { World } from "../../src/testing/World.ts"
-import { beginning, startOf, world } from "../quoting/support.ts"
+import { beginning, startOf, world } from "../support/world.ts"
 
 const rentersOnly = Layer.provide(world(), Layer.succeed(Lines, linesOf([renters])))
 

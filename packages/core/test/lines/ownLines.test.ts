@@ -33,7 +33,7 @@ import {
   startOf,
   startWith,
   testInWorld
-} from "../quoting/support.ts"
+} from "../support/world.ts"
 
 const offered = [...standardLines, bicycle]
 

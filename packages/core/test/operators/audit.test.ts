@@ -9,7 +9,7 @@ import { Retention } from "../../src/runner/Retention.ts"
 import { directoryWorkspace, type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { dayMs } from "../../src/wire/Timestamp.ts"
-import { refusal, start, testInWorld } from "../quoting/support.ts"
+import { refusal, start, testInWorld } from "../support/world.ts"
 import { callWith, tokenOf } from "./support.ts"
 
 /** The log, newest first, without values that differ between runs. */

@@ -24,7 +24,7 @@ import { getWork } from "../../src/operators/WorkOperations.ts"
 import { World } from "../../src/testing/World.ts"
 import { appointing, carrierId, given } from "../carriers/support.ts"
 import { carrier, carriers, offers, prompt, unavailable } from "../quoting/carriers.ts"
-import { list, live, pass, pathsOf, refusal, start, testInWorld, work } from "../quoting/support.ts"
+import { list, live, pass, pathsOf, refusal, start, testInWorld, work } from "../support/world.ts"
 import { callWith, tokenOf } from "./support.ts"
 
 /** A token for an organization other than the world's. */

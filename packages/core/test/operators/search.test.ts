@@ -4,7 +4,7 @@ import { Access } from "../../src/access/Access.ts"
 import { findQuoteRequests, getTimeline, readExchanges } from "../../src/operators/QuoteRequestOperations.ts"
 import { World } from "../../src/testing/World.ts"
 import { carrier, carriers, declined, offers, prompt } from "../quoting/carriers.ts"
-import { live, pass, refusal, start, testInWorld, work } from "../quoting/support.ts"
+import { live, pass, refusal, start, testInWorld, work } from "../support/world.ts"
 import { callWith, tokenOf } from "./support.ts"
 
 /** Reads every page. */

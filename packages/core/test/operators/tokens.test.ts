@@ -9,7 +9,7 @@ import { listOrganizations } from "../../src/operators/OrganizationOperations.ts
 import { directoryWorkspace, readAll, Storage } from "../../src/storage/Storage.ts"
 import { OrganizationId } from "../../src/wire/Ids.ts"
 import { dayMs, minuteMs } from "../../src/wire/Timestamp.ts"
-import { refusal, testInWorld } from "../quoting/support.ts"
+import { refusal, testInWorld } from "../support/world.ts"
 import { callWith, tokenOf } from "./support.ts"
 
 const code = (token: string | null) => Effect.map(refusal(callWith(token, listOrganizations)), ({ _tag }) => _tag)

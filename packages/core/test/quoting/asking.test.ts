@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierReply } from "../../src/carriers/Carrier.ts"
+import { beginning, feed, live, outcomes, pass, read, start, testInWorld, work } from "../support/world.ts"
 import {
   carrier,
   carriers,
@@ -13,7 +14,6 @@ import {
   slow,
   unavailable
 } from "./carriers.ts"
-import { beginning, feed, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
 const secondsOf = (carrier: ScriptedCarrier) => carrier.asks.map(({ at }) => (at - beginning) / 1_000)
 

@@ -1,8 +1,8 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierAdapter } from "../../src/carriers/Carrier.ts"
+import { live, outcomes, pass, read, start, testInWorld, work } from "../support/world.ts"
 import { type Character, carriers, offer, offers, prompt, type ScriptedCarrier } from "./carriers.ts"
-import { live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
 /** A carrier whose adapter does what its type forbids. */
 const rogue = (id: string, ask: () => unknown, character: Character = {}): ScriptedCarrier => {

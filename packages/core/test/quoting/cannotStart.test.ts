@@ -2,8 +2,8 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Lines, linesOf } from "../../src/lines/Lines.ts"
 import { renters } from "../../src/lines/renters/line.ts"
+import { anotherHost, live, read, runDue, start, testInWorld } from "../support/world.ts"
 import { logOf } from "./log.ts"
-import { anotherHost, live, read, runDue, start, testInWorld } from "./support.ts"
 
 describe("a request that cannot start", () => {
   testInWorld(

@@ -4,8 +4,8 @@ import { TestClock } from "effect/testing"
 import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
 import type { StandardLineName } from "../../src/lines/standard.ts"
 import { minuteMs, toMillis } from "../../src/wire/Timestamp.ts"
+import { feed, live, outcomes, pass, read, start, testInWorld, work } from "../support/world.ts"
 import { carriers, offer, offers, prompt } from "./carriers.ts"
-import { feed, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
 describe("a carrier's ask", () => {
   testInWorld("contains the ZIP code as sent, with five or nine digits", () => {

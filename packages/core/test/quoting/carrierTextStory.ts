@@ -9,10 +9,10 @@ import * as Quotewire from "../../src/Quotewire.ts"
 import { directoryWorkspace } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { secondMs } from "../../src/wire/Timestamp.ts"
+import { type InWorld, live, read, runDue, start } from "../support/world.ts"
 import { canary, refreshes, replies } from "./canaries.ts"
 import { callbackOf, carrier, readCallback, type ScriptedCarrier } from "./carriers.ts"
 import { eraseRequest, storedTexts } from "./erasing.ts"
-import { type InWorld, live, read, runDue, start } from "./support.ts"
 
 /*
  * Carriers that put a unique word into every text that they can write, and a search for these words in a storage

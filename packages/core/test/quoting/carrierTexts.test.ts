@@ -2,8 +2,8 @@ import { describe } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Change from "../../src/storage/Change.ts"
 import type { Storage } from "../../src/storage/Storage.ts"
+import { testInWorld } from "../support/world.ts"
 import { options, story } from "./carrierTextStory.ts"
-import { testInWorld } from "./support.ts"
 
 describe("text from carriers", () => {
   testInWorld("is sealed in every field in storage, and erased completely", () => {

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { advance, live, outcomes, pass, read, start, testInWorld, work } from "../support/world.ts"
 import { carrier, carriers, offers, prompt, unavailable } from "./carriers.ts"
-import { advance, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
 describe("a carrier's circuit", () => {
   testInWorld("opens for a minute when half of 20 asks were errors", () => {

@@ -16,7 +16,7 @@ import {
   startOf,
   startWith,
   testInWorld
-} from "./support.ts"
+} from "../support/world.ts"
 
 interface Consent {
   readonly says: string

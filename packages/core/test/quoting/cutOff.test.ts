@@ -2,8 +2,8 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import type { Storage } from "../../src/storage/Storage.ts"
 import { Timelines } from "../../src/timeline/Timelines.ts"
+import { live, outcomes, pass, read, runDue, start, testInWorld } from "../support/world.ts"
 import { carrier, carriers, offers, type ScriptedCarrier } from "./carriers.ts"
-import { live, outcomes, pass, read, runDue, start, testInWorld } from "./support.ts"
 
 /* A dead host holds its jobs until their leases expire. Then another host finds that they were cut off. */
 

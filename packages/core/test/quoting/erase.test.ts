@@ -10,19 +10,6 @@ import { sealKeys, World } from "../../src/testing/World.ts"
 import { OrganizationId } from "../../src/wire/Ids.ts"
 import { everyLine, personalTexts } from "../access/persons.ts"
 import { logOf } from "../carriers/support.ts"
-import { carriers, offer, offers, prompt, silent, unavailable } from "./carriers.ts"
-import {
-  aboutPet,
-  by,
-  countsOf,
-  environments,
-  erase,
-  eraseReceipt,
-  eraseRequest,
-  nothing,
-  question,
-  storedTexts
-} from "./erasing.ts"
 import {
   agreed,
   anotherHost,
@@ -40,7 +27,20 @@ import {
   stranger,
   testInWorld,
   work
-} from "./support.ts"
+} from "../support/world.ts"
+import { carriers, offer, offers, prompt, silent, unavailable } from "./carriers.ts"
+import {
+  aboutPet,
+  by,
+  countsOf,
+  environments,
+  erase,
+  eraseReceipt,
+  eraseRequest,
+  nothing,
+  question,
+  storedTexts
+} from "./erasing.ts"
 
 /** A request in each state: the carriers that lead to it, and its status before and after its erasure. */
 const states = [

@@ -5,9 +5,9 @@ import { Asking } from "../../src/quoting/asking/Asking.ts"
 import type { Erasures } from "../../src/quoting/erasing/Erasures.ts"
 import { type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
+import { beginning, live, pass, read, start, testInWorld, work, world } from "../support/world.ts"
 import { callbackOf, callingBack, carriers, offers, polled, prompt, slow, unavailable } from "./carriers.ts"
 import { aboutPet, by, eraseRequest, storedTexts } from "./erasing.ts"
-import { beginning, live, pass, read, start, testInWorld, work, world } from "./support.ts"
 
 describe("an erasure", () => {
   testInWorld("drops a carrier's answer that arrives after the erasure", () => {

@@ -9,10 +9,10 @@ import { Asking } from "../../src/quoting/asking/Asking.ts"
 import { dollars } from "../../src/wire/Money.ts"
 import * as FakeCarrier from "../carriers/fakeCarrier.ts"
 import { onRecord } from "../carriers/onRecord.ts"
+import { beginning, live, outcomes, pass, start, testInWorld, work } from "../support/world.ts"
 import { callbackOf, callingBack, carrier, carriers, offer, offers, prompt } from "./carriers.ts"
 import { answers, type Failing, Priced, thrown, withCode } from "./failing.ts"
 import { logOf, single } from "./log.ts"
-import { beginning, live, outcomes, pass, start, testInWorld, work } from "./support.ts"
 
 const request = HttpClientRequest.get("https://api.acme.example")
 

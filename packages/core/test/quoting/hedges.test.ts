@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import type { CarrierReply } from "../../src/carriers/Carrier.ts"
 import { Erasures } from "../../src/quoting/erasing/Erasures.ts"
 import { all, onRecord, testRecorded } from "../carriers/onRecord.ts"
+import { beginning, live, outcomes, pass, read, start, testInWorld, work } from "../support/world.ts"
 import { carrier, carriers, declined, offers, type ScriptedCarrier, slow, unavailable } from "./carriers.ts"
-import { beginning, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
 const secondsOf = (carrier: ScriptedCarrier) => carrier.asks.map(({ at }) => (at - beginning) / 1_000)
 

@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Cause, Effect, Logger, References } from "effect"
-import { type InWorld, live, pass, start, work } from "./support.ts"
+import { type InWorld, live, pass, start, work } from "../support/world.ts"
 
 /** A line of the log: its text, the cause as an operator reads it, and what it is about. */
 export interface LogLine {

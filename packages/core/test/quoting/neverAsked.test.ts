@@ -2,8 +2,8 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Storage } from "../../src/storage/Storage.ts"
 import { minuteMs } from "../../src/wire/Timestamp.ts"
+import { live, pass, read, runDue, start, testInWorld, work } from "../support/world.ts"
 import { carriers, prompt } from "./carriers.ts"
-import { live, pass, read, runDue, start, testInWorld, work } from "./support.ts"
 
 /**
  * A storage backend that returns no claims after the first job while `isHeld`: as if every host had stopped right after

@@ -2,9 +2,9 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
 import { Asking } from "../../src/quoting/asking/Asking.ts"
+import { outcomes, pass, testInWorld } from "../support/world.ts"
 import { callbackOf, callingBack, carriers, offers, prompt } from "./carriers.ts"
 import { logOf, logOfRequest, single } from "./log.ts"
-import { outcomes, pass, testInWorld } from "./support.ts"
 
 /** An error whose message repeats every fact. */
 const telling = (ask: CarrierAsk) => new TypeError(`cannot price ${JSON.stringify(ask.facts)}`)

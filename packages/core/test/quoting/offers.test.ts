@@ -1,8 +1,8 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierOffer, CoveredSubject } from "../../src/carriers/Carrier.ts"
+import { feed, live, outcomes, pass, read, start, testInWorld, work } from "../support/world.ts"
 import { carriers, declined, offer, offers, prompt } from "./carriers.ts"
-import { feed, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
 const money = (amount_minor: number) => ({ amount_minor, currency: "USD" }) as const
 const vehicle = (changes: Partial<CoveredSubject> = {}): CoveredSubject => ({

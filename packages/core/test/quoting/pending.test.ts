@@ -2,6 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { Asking } from "../../src/quoting/asking/Asking.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
+import { beginning, feed, live, outcomes, pass, read, runDue, start, testInWorld, work } from "../support/world.ts"
 import {
   callbackOf,
   callingBack,
@@ -16,7 +17,6 @@ import {
   unavailable
 } from "./carriers.ts"
 import { logOfRequest, single } from "./log.ts"
-import { beginning, feed, live, outcomes, pass, read, runDue, start, testInWorld, work } from "./support.ts"
 
 describe("a carrier that is polled", () => {
   for (const [asked_ms, waits_ms] of [

@@ -10,7 +10,6 @@ import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../../src/wire/Ids.ts"
 import { lineNamed } from "../lines/applications.ts"
-import { type Character, carriers, offer, offers, prompt } from "./carriers.ts"
 import {
   advance,
   beginning,
@@ -27,7 +26,8 @@ import {
   start,
   testInWorld,
   work
-} from "./support.ts"
+} from "../support/world.ts"
+import { type Character, carriers, offer, offers, prompt } from "./carriers.ts"
 
 /** A request of the sandbox whose carriers have answered, and its first quote. */
 const quoted = Effect.fnUntraced(function* (changes: Parameters<typeof start>[0] = {}) {

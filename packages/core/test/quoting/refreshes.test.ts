@@ -7,9 +7,9 @@ import * as Reply from "../../src/carriers/Reply.ts"
 import { dollars } from "../../src/wire/Money.ts"
 import * as FakeCarrier from "../carriers/fakeCarrier.ts"
 import { onRecord } from "../carriers/onRecord.ts"
+import { live, pass, read, start, testInWorld, work } from "../support/world.ts"
 import { carriers, offer, offers, prompt } from "./carriers.ts"
 import { answers, Priced, thrown, withCode } from "./failing.ts"
-import { live, pass, read, start, testInWorld, work } from "./support.ts"
 
 const refreshed = (changes: Parameters<typeof offer>[0]): CarrierRefresh => ({
   kind: "offer",

@@ -2,7 +2,6 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { lineNames } from "../../src/lines/standard.ts"
 import { lineNamed } from "../lines/applications.ts"
-import { prompt } from "./carriers.ts"
 import {
   advance,
   events,
@@ -19,7 +18,8 @@ import {
   startOf,
   startWith,
   testInWorld
-} from "./support.ts"
+} from "../support/world.ts"
+import { prompt } from "./carriers.ts"
 
 describe("a request_key", () => {
   testInWorld(

@@ -1,8 +1,8 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { live, outcomes, pass, start, testInWorld, work } from "../support/world.ts"
 import { carriers, prompt } from "./carriers.ts"
 import { noting } from "./noting.ts"
-import { live, outcomes, pass, start, testInWorld, work } from "./support.ts"
 
 describe("storage", () => {
   testInWorld("is changed once and not read during a start call", () => {

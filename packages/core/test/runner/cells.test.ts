@@ -7,7 +7,7 @@ import { type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { requests } from "../calls/support.ts"
 import { prompt } from "../quoting/carriers.ts"
-import { list, live, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+import { list, live, pass, read, start, testInWorld, work } from "../support/world.ts"
 
 const hourMs = 3_600_000
 const minuteMs = 60_000

@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Logger } from "effect"
 import type { ClaimQuery, Storage } from "../../src/storage/Storage.ts"
 import { prompt } from "../quoting/carriers.ts"
-import { type InWorld, live, pass, read, runDue, start, testInWorld, work } from "../quoting/support.ts"
+import { type InWorld, live, pass, read, runDue, start, testInWorld, work } from "../support/world.ts"
 
 const carriers = [prompt("first").adapter, prompt("second").adapter]
 

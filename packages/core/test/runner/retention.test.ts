@@ -4,7 +4,7 @@ import { kinds } from "../../src/kinds.ts"
 import { Retention } from "../../src/runner/Retention.ts"
 import { type Erasure, Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { advance, feed, getQuote, list, pass, read, refusal, start, startOf, testInWorld } from "../quoting/support.ts"
+import { advance, feed, getQuote, list, pass, read, refusal, start, startOf, testInWorld } from "../support/world.ts"
 
 const day = 86_400
 

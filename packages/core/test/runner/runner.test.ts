@@ -6,7 +6,7 @@ import type { Change } from "../../src/storage/Change.ts"
 import type { ClaimQuery, Storage } from "../../src/storage/Storage.ts"
 import { prompt } from "../quoting/carriers.ts"
 import * as Log from "../quoting/log.ts"
-import { advance, cancel, feed, pass, read, runDue, start, testInWorld, work } from "../quoting/support.ts"
+import { advance, cancel, feed, pass, read, runDue, start, testInWorld, work } from "../support/world.ts"
 import { away, makeHurdle, makePoison } from "./obstacles.ts"
 
 const live = { environment: "live" } as const

@@ -7,7 +7,7 @@ import { lineNames } from "../../src/lines/standard.ts"
 import { bytesOf } from "../../src/storage/Change.ts"
 import type { Storage } from "../../src/storage/Storage.ts"
 import { carriers, offer, offers, prompt } from "../quoting/carriers.ts"
-import { advance, beginning, cancel, feed, pass, read, runDue, start, world } from "../quoting/support.ts"
+import { advance, beginning, cancel, feed, pass, read, runDue, start, world } from "../support/world.ts"
 
 const refused = ["needs_information", "consent_refused", "rate_limited", "service_unavailable", "internal_error"]
 

@@ -19,7 +19,7 @@ import {
   smallest,
   start,
   testInWorld
-} from "../quoting/support.ts"
+} from "../support/world.ts"
 
 const day = 86_400
 

@@ -17,7 +17,7 @@ import {
   startOf,
   startWith,
   testInWorld
-} from "../quoting/support.ts"
+} from "../support/world.ts"
 
 const year = 31_536_000
 

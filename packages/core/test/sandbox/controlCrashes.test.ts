@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import * as operations from "../../src/operations.ts"
 import { World } from "../../src/testing/World.ts"
 import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
-import { advance, beginning, feed, forceExpiry, read, reset, world } from "../quoting/support.ts"
+import { advance, beginning, feed, forceExpiry, read, reset, world } from "../support/world.ts"
 import { ending, service, startNth, subscribe } from "./crashes.ts"
 import * as Hosts from "./hosts.ts"
 

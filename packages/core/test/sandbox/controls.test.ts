@@ -22,7 +22,7 @@ import {
   start,
   testInWorld,
   work
-} from "../quoting/support.ts"
+} from "../support/world.ts"
 
 const key = "once"
 const once: CallOptions = { idempotency_key: key }

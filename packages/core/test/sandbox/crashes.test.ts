@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
 import type { Storage } from "../../src/storage/Storage.ts"
-import { advance, anotherHost, beginning, feed, read, start, testInWorld, world } from "../quoting/support.ts"
+import { advance, anotherHost, beginning, feed, read, start, testInWorld, world } from "../support/world.ts"
 import { ending, play, service, startNth, subscribe } from "./crashes.ts"
 import * as Hosts from "./hosts.ts"
 

@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { advance, beginning, feed, start } from "../quoting/support.ts"
+import { advance, beginning, feed, start } from "../support/world.ts"
 import { create, endpoints } from "../webhooks/support.ts"
 import * as Hosts from "./hosts.ts"
 

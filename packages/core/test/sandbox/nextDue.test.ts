@@ -4,7 +4,7 @@ import { namesOf } from "../../src/carriers/Scenario.ts"
 import * as operations from "../../src/operations.ts"
 import { World } from "../../src/testing/World.ts"
 import { toMillis } from "../../src/wire/Timestamp.ts"
-import { advance, beginning, cancel, feed, forceExpiry, list, reset, start, testInWorld } from "../quoting/support.ts"
+import { advance, beginning, cancel, feed, forceExpiry, list, reset, start, testInWorld } from "../support/world.ts"
 
 const sandbox = Effect.flatMap(World, ({ call }) => call(operations.getSandbox, {}))
 

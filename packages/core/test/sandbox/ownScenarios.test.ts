@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { config } from "../../../../examples/line.ts"
 import { lines } from "../../src/Quotewire.ts"
 import { declined, offers, polled, prompt } from "../quoting/carriers.ts"
-import { feed, read, refusal, start, startOf, startWith, testInWorld, work } from "../quoting/support.ts"
+import { feed, read, refusal, start, startOf, startWith, testInWorld, work } from "../support/world.ts"
 import { advanceInRealTime } from "./realTime.ts"
 
 /* A host's custom carriers play the scenarios. The slower carriers answer later, so the order of the three is fixed. */

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
-import { beginning, pass, read, start, work, world } from "../quoting/support.ts"
+import { beginning, pass, read, start, work, world } from "../support/world.ts"
 import { advanceInRealTime, connected, kinds } from "./realTime.ts"
 
 const story = fc.record({

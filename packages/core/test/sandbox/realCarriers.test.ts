@@ -16,7 +16,7 @@ import {
   start,
   testInWorld,
   work
-} from "../quoting/support.ts"
+} from "../support/world.ts"
 import { advanceInRealTime, connected, kinds, type RealCarrier, real } from "./realTime.ts"
 
 const carriers = (...all: ReadonlyArray<Pick<RealCarrier, "adapter">>) => ({

@@ -11,7 +11,7 @@ import {
   readCallback,
   unavailable
 } from "../quoting/carriers.ts"
-import { advance, pass } from "../quoting/support.ts"
+import { advance, pass } from "../support/world.ts"
 
 /*
  * Carriers that are not simulated: they answer in real time, which here is the test clock.

@@ -4,7 +4,7 @@ import { sendFeedback as sendFeedbackOperation } from "../../src/feedback/Feedba
 import type { Change, StoredRecord } from "../../src/storage/Change.ts"
 import type { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { advance, beginning, type InWorld, reset, runDue } from "../quoting/support.ts"
+import { advance, beginning, type InWorld, reset, runDue } from "../support/world.ts"
 import {
   create,
   disable,

@@ -19,7 +19,7 @@ import {
   testInWorld,
   work,
   world
-} from "../quoting/support.ts"
+} from "../support/world.ts"
 
 const hour = 3_600
 

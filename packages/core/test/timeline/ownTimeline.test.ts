@@ -7,7 +7,7 @@ import { Timelines } from "../../src/timeline/Timelines.ts"
 import { testRecorded } from "../carriers/onRecord.ts"
 import { declined, offers, prompt } from "../quoting/carriers.ts"
 import { by, eraseRequest } from "../quoting/erasing.ts"
-import { live, pass, refusal, start, stranger, testInWorld, work } from "../quoting/support.ts"
+import { live, pass, refusal, start, stranger, testInWorld, work } from "../support/world.ts"
 
 const timeline = (id: string, input: object = {}, options: CallOptions = live) =>
   Effect.flatMap(World, ({ call }) => call(getQuoteRequestTimeline, { id, limit: 100, ...input }, options))

@@ -9,7 +9,7 @@ import { minuteMs, secondMs, toMillis } from "../../src/wire/Timestamp.ts"
 import { all, testRecorded } from "../carriers/onRecord.ts"
 import { carrier, carriers, declined, offer, offers, prompt, silent, unavailable } from "../quoting/carriers.ts"
 import { by, eraseRequest } from "../quoting/erasing.ts"
-import { advance, live, pass, refusal, runDue, start, stranger, testInWorld, work } from "../quoting/support.ts"
+import { advance, live, pass, refusal, runDue, start, stranger, testInWorld, work } from "../support/world.ts"
 import { create, testWebhooks } from "../webhooks/support.ts"
 
 const timeline = (id: string, options?: TimelineOptions) =>

@@ -24,7 +24,7 @@ import {
   stranger,
   testInWorld,
   world
-} from "../quoting/support.ts"
+} from "../support/world.ts"
 import { create, deliveries, endpoints, replayEvents, sendTest, testWebhooks } from "./support.ts"
 
 const everyEvent = { event_types: choosable }

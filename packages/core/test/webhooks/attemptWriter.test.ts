@@ -11,7 +11,7 @@ import { manualJob } from "../../src/webhooks/records/Delivery.ts"
 import * as Endpoint from "../../src/webhooks/records/Endpoint.ts"
 import { createUnfinished } from "../../src/webhooks/records/EventSubscription.ts"
 import { SubscriptionId, WorkspaceId } from "../../src/wire/Ids.ts"
-import { pass, start, work } from "../quoting/support.ts"
+import { pass, start, work } from "../support/world.ts"
 import { answered, confirmed, create, health, kept, log, sendTest, testScripted, testWebhooks } from "./support.ts"
 
 const live = { environment: "live" } as const

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { verifyWebhook } from "../../src/index.ts"
-import { advance, pass, pathsOf, refusal, reset, runDue, start, stranger } from "../quoting/support.ts"
+import { advance, pass, pathsOf, refusal, reset, runDue, start, stranger } from "../support/world.ts"
 import { create, disable, health, list, log, testWebhooks, update, url } from "./support.ts"
 
 describe("a change to a subscription", () => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { advance, beginning, type InWorld, pass, runDue, start, work, world } from "../quoting/support.ts"
+import { advance, beginning, type InWorld, pass, runDue, start, work, world } from "../support/world.ts"
 import { answered, confirmed, create, endpoints, health, list, log, type Script } from "./support.ts"
 
 const hourS = 3_600

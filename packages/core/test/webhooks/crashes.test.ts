@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { advance, feed, pass, refusal, reset, runDue, start, work } from "../quoting/support.ts"
+import { advance, feed, pass, refusal, reset, runDue, start, work } from "../support/world.ts"
 import {
   answered,
   create,

@@ -5,7 +5,7 @@ import { verifyWebhook } from "../../src/index.ts"
 import type { Change } from "../../src/storage/Change.ts"
 import type { SendOutcome, WebhookRequest } from "../../src/webhooks/WebhookSender.ts"
 import { fromMillis, toMillis } from "../../src/wire/Timestamp.ts"
-import { advance, beginning, feed, forceExpiry, pass, runDue, start, world } from "../quoting/support.ts"
+import { advance, beginning, feed, forceExpiry, pass, runDue, start, world } from "../support/world.ts"
 import {
   answered,
   bodyOf,

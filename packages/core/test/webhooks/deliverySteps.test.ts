@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { noting } from "../quoting/noting.ts"
-import { pass, start, work } from "../quoting/support.ts"
+import { pass, start, work } from "../support/world.ts"
 import { create, testWebhooks } from "./support.ts"
 
 const live = { environment: "live" } as const

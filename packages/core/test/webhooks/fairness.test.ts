@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { Access } from "../../src/access/Access.ts"
 import type { SendOutcome } from "../../src/webhooks/WebhookSender.ts"
-import { pass, runDue, start, work } from "../quoting/support.ts"
+import { pass, runDue, start, work } from "../support/world.ts"
 import {
   answered,
   confirmed,

@@ -4,7 +4,7 @@ import { type AttemptOutcome, shutOffAfterMs } from "../../src/webhooks/records/
 import { attemptedHealth, isShutOff, type KeptHealth, unknownHealth } from "../../src/webhooks/records/Endpoint.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
 import { toMillis } from "../../src/wire/Timestamp.ts"
-import { pass, refusal, runDue, start, work } from "../quoting/support.ts"
+import { pass, refusal, runDue, start, work } from "../support/world.ts"
 import { answered, confirmed, create, disable, health, sendTest, silence, testWebhooks } from "./support.ts"
 
 const live = { environment: "live" } as const

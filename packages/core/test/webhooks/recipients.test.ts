@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Storage } from "../../src/storage/Storage.ts"
-import { anotherHost, feed, start } from "../quoting/support.ts"
+import { anotherHost, feed, start } from "../support/world.ts"
 import { create, disable, log, only, testScripted, testWebhooks, update } from "./support.ts"
 
 const otherUrl = "https://hooks.acme.dev/other"

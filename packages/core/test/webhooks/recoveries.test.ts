@@ -10,7 +10,7 @@ import type { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { changeEventRecovery, listEventRecoveries } from "../../src/webhooks/WebhookOperations.ts"
 import { callWith, tokenOf } from "../operators/support.ts"
-import { live, pass, pathsOf, refusal, start, work } from "../quoting/support.ts"
+import { live, pass, pathsOf, refusal, start, work } from "../support/world.ts"
 import { create, disable, recover, replay, testScripted, testWebhooks } from "./support.ts"
 
 /** A token, a subscription with deliveries in live, and where operators find it. */

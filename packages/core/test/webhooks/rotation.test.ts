@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { verifyWebhook } from "../../src/index.ts"
-import { advance, pass, pathsOf, refusal, reset, runDue, start } from "../quoting/support.ts"
+import { advance, pass, pathsOf, refusal, reset, runDue, start } from "../support/world.ts"
 import { create, disable, list, rotate, type Sent, stored, testScripted, testWebhooks } from "./support.ts"
 
 const key = (idempotency_key: string) => ({ idempotency_key })

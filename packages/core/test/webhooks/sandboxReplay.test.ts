@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { advance, feed, pass, pathsOf, refusal, runDue, start, work } from "../quoting/support.ts"
+import { advance, feed, pass, pathsOf, refusal, runDue, start, work } from "../support/world.ts"
 import {
   answered,
   confirmed,

@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { types } from "../../src/events/Event.ts"
-import { advance, events, pass, pathsOf, refusal, runDue, start, stranger } from "../quoting/support.ts"
+import { advance, events, pass, pathsOf, refusal, runDue, start, stranger } from "../support/world.ts"
 import { create, disable, health, kept, list, log, stored, testWebhooks, update, url } from "./support.ts"
 
 const key = (idempotency_key: string) => ({ idempotency_key })

@@ -7,7 +7,7 @@ import { directoryWorkspace, Storage } from "../../src/storage/Storage.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
 import { type LookUp, type SendOutcome, type WebhookRequest, WebhookSender } from "../../src/webhooks/WebhookSender.ts"
-import { type InWorld, testInWorld, type world } from "../quoting/support.ts"
+import { type InWorld, testInWorld, type world } from "../support/world.ts"
 
 /** A POST that an endpoint received, and when, in milliseconds of real time. */
 export interface Sent {

@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Access } from "../../src/access/Access.ts"
 import { noLimits } from "../../src/access/limits/Allowance.ts"
-import { advance, beginning, feed, pass, refusal, runDue, start, stranger } from "../quoting/support.ts"
+import { advance, beginning, feed, pass, refusal, runDue, start, stranger } from "../support/world.ts"
 import {
   answered,
   bodyOf,

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { Runner } from "../../src/runner/Runner.ts"
-import { advance, pass, refusal, reset, runDue, start, work } from "../quoting/support.ts"
+import { advance, pass, refusal, reset, runDue, start, work } from "../support/world.ts"
 import {
   answered,
   confirmed,

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Log from "../quoting/log.ts"
-import { live, refusal, testInWorld } from "../quoting/support.ts"
+import { live, refusal, testInWorld } from "../support/world.ts"
 import { create } from "./support.ts"
 
 describe("a program that sends no webhooks", () => {
