@@ -82,9 +82,7 @@ export type Services =
 
 /** Resolves the token in `/go/<token>` to the carrier's page, or to a page that says why the link no longer works. */
 export const go = (token: string): Effect.Effect<Destination, never, Services> =>
-  Effect.flatMap(Quotes, (quotes) => quotes.go(token)).pipe(
-    Effect.catchTag("StorageUnavailable", () => Effect.succeed(tryLater))
-  )
+  Quotes.use((quotes) => quotes.go(token)).pipe(Effect.catchTag("StorageUnavailable", () => Effect.succeed(tryLater)))
 
 const tryLater: Destination = {
   _tag: "page",
@@ -101,7 +99,7 @@ export const carrierCallback = (
   carrierId: string,
   callback: CarrierCallback
 ): Effect.Effect<boolean, ApiError.ApiError<"service_unavailable">, Services> =>
-  Effect.flatMap(Asking, (asking) => asking.callback(carrierId, callback)).pipe(
+  Asking.use((asking) => asking.callback(carrierId, callback)).pipe(
     Effect.catchTag(["StorageUnavailable", "CallbackTooEarly"], ({ retry_after_seconds }) =>
       Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds }))
     )
@@ -113,24 +111,24 @@ export const carrierCallback = (
  * `purpose` separates uses: a signature for one purpose is not valid for another.
  */
 export const sign = (purpose: string, text: string): Effect.Effect<string, never, Services> =>
-  Effect.flatMap(Seal, (sealer) => sealer.mac(purpose, text))
+  Seal.use((sealer) => sealer.mac(purpose, text))
 
 /** Whether `sign` made this signature for this purpose and text, with a seal key that is still in the settings. */
 export const isSigned = (purpose: string, text: string, signature: string): Effect.Effect<boolean, never, Services> =>
-  Effect.flatMap(Seal, (sealer) => sealer.macLike(signature, purpose, text)).pipe(
+  Seal.use((sealer) => sealer.macLike(signature, purpose, text)).pipe(
     Effect.map((mac) => mac !== null && areEqual(mac, signature))
   )
 
 /** Seals text that a host hands out and that nobody else may read. Only `unseal` with the same purpose can read it. */
 export const seal = (purpose: string, text: string): Effect.Effect<string, never, Services> =>
-  Effect.flatMap(Seal, (sealer) => sealer.seal(purpose, text))
+  Seal.use((sealer) => sealer.seal(purpose, text))
 
 /**
  * Opens text that `seal` sealed. If the text was altered, or if this host lacks the key that sealed it, logs this and
  * returns null.
  */
 export const unseal = (purpose: string, sealed: string): Effect.Effect<string | null, never, Services> =>
-  Effect.flatMap(Seal, (sealer) => Effect.orElseSucceed(sealer.open(purpose, sealed), () => null))
+  Seal.use((sealer) => Effect.orElseSucceed(sealer.open(purpose, sealed), () => null))
 
 /**
  * Sends a message to the host that waits at a mailbox, whichever host that is. Returns whether the mailbox accepted the
@@ -140,7 +138,7 @@ export const sendMessage = (
   mailbox: Mailbox,
   text: string
 ): Effect.Effect<boolean, ApiError.ApiError<"service_unavailable">, Services> =>
-  Effect.flatMap(Mailboxes, (mailboxes) => mailboxes.send(mailbox, text)).pipe(
+  Mailboxes.use((mailboxes) => mailboxes.send(mailbox, text)).pipe(
     Effect.catchTag("StorageUnavailable", ({ retry_after_seconds }) =>
       Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds }))
     )
@@ -151,7 +149,7 @@ export const sendMessage = (
  * then.
  */
 export const receiveMessage = (mailbox: Mailbox, waitMs: number): Effect.Effect<string | null, never, Services> =>
-  Effect.flatMap(Mailboxes, (mailboxes) => mailboxes.receive(mailbox, waitMs))
+  Mailboxes.use((mailboxes) => mailboxes.receive(mailbox, waitMs))
 
 /**
  * Whether the service is ready. True if storage responds, has the schema that this program needs, and contains nothing
@@ -160,7 +158,7 @@ export const receiveMessage = (mailbox: Mailbox, waitMs: number): Effect.Effect<
 export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect.gen(function* () {
   const sealer = yield* Seal
   if (yield* sealer.isMissingKey) return missingKey
-  yield* Effect.flatMap(Storage, (storage) => storage.ready)
+  yield* Storage.use((storage) => storage.ready)
   return true
 }).pipe(Effect.catchTag("StorageUnavailable", () => Effect.succeed("Storage is unreachable.")))
 

@@ -92,7 +92,7 @@ export const startQuoteRequest = Operation.make({
   refuse: Consent.refuse,
   about: "quote_request",
   errors: ["conflict", "needs_information"],
-  run: (call, input) => Effect.flatMap(QuoteStarts, (starts) => starts.start(call, input))
+  run: (call, input) => QuoteStarts.use((starts) => starts.start(call, input))
 })
 
 /** Reads a quote request with its quotes, optionally waiting for a change (api.md, Waiting). */
@@ -115,7 +115,7 @@ export const getQuoteRequest = Operation.make({
   output: QuoteRequestWithQuotes,
   about: "quote_request",
   errors: ["not_found"],
-  run: (call, input) => Effect.flatMap(QuoteRequests, (requests) => requests.get(call, input))
+  run: (call, input) => QuoteRequests.use((requests) => requests.get(call, input))
 })
 
 /** Lists quote requests, newest first (api.md, Listing quote requests). */
@@ -144,7 +144,7 @@ export const listQuoteRequests = Operation.make({
   input: ListInput,
   output: QuoteRequestPage,
   errors: ["invalid_cursor"],
-  run: (call, input) => Effect.flatMap(QuoteRequests, (requests) => requests.list(call, input))
+  run: (call, input) => QuoteRequests.use((requests) => requests.list(call, input))
 })
 
 /** Cancels a quote request that is still queued (api.md, Cancellation). */
@@ -161,7 +161,7 @@ export const cancelQuoteRequest = Operation.make({
   output: CancelResult,
   about: "quote_request",
   errors: ["not_found", "conflict"],
-  run: (call, { id }) => Effect.flatMap(QuoteRequests, (requests) => requests.cancel(call, id))
+  run: (call, { id }) => QuoteRequests.use((requests) => requests.cancel(call, id))
 })
 
 /** Reads a quote (api.md, Quote record). */
@@ -184,7 +184,7 @@ export const getQuote = Operation.make({
   output: Quote,
   about: "quote",
   errors: ["not_found"],
-  run: (call, input) => Effect.flatMap(Quotes, (quotes) => quotes.get(call, input))
+  run: (call, input) => Quotes.use((quotes) => quotes.get(call, input))
 })
 
 /** Shows a quote in the form of each served revision (api.md, Previewing revisions). */
@@ -220,7 +220,7 @@ export const listEvents = Operation.make({
   input: FeedInput,
   output: EventPage,
   errors: ["invalid_cursor", "event_cursor_expired"],
-  run: (call, input) => Effect.flatMap(Events, (events) => events.list(call, input))
+  run: (call, input) => Events.use((events) => events.list(call, input))
 })
 
 /** Reads the sandbox workspace: its time, its active scenario and how often it was reset. */
@@ -236,7 +236,7 @@ export const getSandbox = Operation.make({
   input: Nothing,
   output: SandboxWorkspace,
   errors: [],
-  run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.get(call))
+  run: (call) => Sandbox.use((sandbox) => sandbox.get(call))
 })
 
 /** Lists the scenarios that a sandbox can play. */
@@ -273,7 +273,7 @@ export const selectScenario = Operation.make({
   }),
   output: ControlResult,
   errors: ["not_found", "conflict"],
-  run: (call, { scenario }) => Effect.flatMap(Sandbox, (sandbox) => sandbox.selectScenario(call, scenario))
+  run: (call, { scenario }) => Sandbox.use((sandbox) => sandbox.selectScenario(call, scenario))
 })
 
 /** Moves the sandbox's clock forward, and runs everything that comes due on the way. */
@@ -292,7 +292,7 @@ export const advanceTime = Operation.make({
   }),
   output: ControlResult,
   errors: ["conflict"],
-  run: (call, { seconds }) => Effect.flatMap(Sandbox, (sandbox) => sandbox.advanceTime(call, seconds))
+  run: (call, { seconds }) => Sandbox.use((sandbox) => sandbox.advanceTime(call, seconds))
 })
 
 /** Expires all of the sandbox's active quotes. */
@@ -308,7 +308,7 @@ export const forceExpiry = Operation.make({
   input: Nothing,
   output: ControlResult,
   errors: ["conflict"],
-  run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.forceExpiry(call))
+  run: (call) => Sandbox.use((sandbox) => sandbox.forceExpiry(call))
 })
 
 /** Resends the sandbox's recorded events to its subscriptions. */
@@ -329,8 +329,7 @@ export const replayEvents = Operation.make({
   }),
   output: ControlResult,
   errors: ["conflict"],
-  run: (call, { scenario = "as_recorded" }) =>
-    Effect.flatMap(Sandbox, (sandbox) => sandbox.replayEvents(call, scenario))
+  run: (call, { scenario = "as_recorded" }) => Sandbox.use((sandbox) => sandbox.replayEvents(call, scenario))
 })
 
 /** Resets the sandbox by removing all its data. */
@@ -347,7 +346,7 @@ export const resetSandbox = Operation.make({
   input: Nothing,
   output: ControlResult,
   errors: ["conflict"],
-  run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.reset(call))
+  run: (call) => Sandbox.use((sandbox) => sandbox.reset(call))
 })
 
 /** Every operation of the API. */

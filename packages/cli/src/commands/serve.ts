@@ -84,7 +84,7 @@ const run = (settings: ServeSettings) => {
 const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
   if (Option.isNone(settings.keyless_organization)) return null
   const organization_id = settings.keyless_organization.value
-  const organizations = yield* Effect.flatMap(Access.Access, (access) => access.listOrganizations).pipe(
+  const organizations = yield* Access.Access.use((access) => access.listOrganizations).pipe(
     Effect.mapError(() => Database.unavailable)
   )
   const organization = organizations.find(({ id }) => id === organization_id)

@@ -47,7 +47,7 @@ const refused = (message: string) => Effect.fail(new WrongUsage({ message }))
 
 /** Whether a path leads to a file. */
 export const isFile = (file: string) =>
-  Effect.flatMap(FileSystem.FileSystem, (files) => files.stat(file)).pipe(
+  FileSystem.FileSystem.use((files) => files.stat(file)).pipe(
     Effect.match({ onFailure: () => false, onSuccess: ({ type }) => type === "File" })
   )
 

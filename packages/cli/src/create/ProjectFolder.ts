@@ -3,7 +3,7 @@ import { CommandFailed, WrongUsage } from "../settings/CommandErrors.ts"
 import { planOf } from "./Layout.ts"
 import { filesOf, type Project, type ProjectFile } from "./Project.ts"
 
-const templatesFolder = Effect.flatMap(Path.Path, (path) =>
+const templatesFolder = Path.Path.use((path) =>
   Effect.orDie(path.fromFileUrl(new URL("../../templates/", import.meta.url)))
 )
 

@@ -80,15 +80,16 @@ export const withConnections = <A>(
       ? Effect.flatMap(sealed(settings), (complete) =>
           Connections.Connections.pipe(
             Effect.flatMap((connections) =>
-              Effect.flatMap(Carrier.CarrierAdapters, (adapters) => makeProgram(connections, adapters))
+              Carrier.CarrierAdapters.use((adapters) => makeProgram(connections, adapters))
             ),
             Database.withConnections(complete)
           )
         )
       : Effect.flatMap(ConfigFile.load(settings.config), (config) =>
-          Effect.flatMap(Carrier.CarrierAdapters, (adapters) =>
-            makeProgram(RemoteServices.connections(host), adapters)
-          ).pipe(Effect.provide(Service.carriers(config)), remote)
+          Carrier.CarrierAdapters.use((adapters) => makeProgram(RemoteServices.connections(host), adapters)).pipe(
+            Effect.provide(Service.carriers(config)),
+            remote
+          )
         )
   )
 

@@ -46,7 +46,7 @@ const sandboxOf = Effect.fnUntraced(function* (folder: string, content: SandboxF
     return sandbox
   }
   const { organization_id, ...secrets } = content.sandbox
-  const organizations = yield* Effect.flatMap(Access.Access, ({ listOrganizations }) =>
+  const organizations = yield* Access.Access.use(({ listOrganizations }) =>
     Effect.mapError(listOrganizations, unavailable)
   )
   const organization = organizations.find(({ id }) => id === organization_id)

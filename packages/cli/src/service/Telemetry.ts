@@ -9,7 +9,7 @@ import * as StrayFaults from "./StrayFaults.ts"
 /** Whether logs are text for people. `auto` means text at a terminal, and logfmt for files and log collectors. */
 export const isText = ({ log_format }: Pick<HostSettings, "log_format">): Effect.Effect<boolean, never, Stdio.Stdio> =>
   log_format === "auto"
-    ? Effect.flatMap(Stdio.Stdio, ({ stderrIsTerminal }) => stderrIsTerminal)
+    ? Stdio.Stdio.use(({ stderrIsTerminal }) => stderrIsTerminal)
     : Effect.succeed(log_format === "text")
 
 const loggerOf = Effect.fnUntraced(function* (settings: Pick<HostSettings, "log_format">) {

@@ -24,7 +24,7 @@ export const style: Effect.Effect<Style> = Effect.map(TerminalCapabilities.Termi
 )
 
 /** The style for standard error, by the same rule as `style`. */
-export const errorStyle: Effect.Effect<Style, never, Stdio.Stdio> = Effect.flatMap(Stdio.Stdio, (stdio) => {
+export const errorStyle: Effect.Effect<Style, never, Stdio.Stdio> = Stdio.Stdio.use((stdio) => {
   const asOutput = Layer.succeed(Stdio.Stdio, Stdio.make({ ...stdio, stdoutIsTerminal: stdio.stderrIsTerminal }))
   return Effect.provide(style, Layer.provide(TerminalCapabilities.layer, asOutput))
 })

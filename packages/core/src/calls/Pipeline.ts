@@ -164,7 +164,7 @@ export const spendUnrouted = (
   { credentials }: Pick<RequestHead, "credentials">,
   caller: Caller
 ): Effect.Effect<void, ApiError.ApiError<"rate_limited">, Allowance> =>
-  Effect.flatMap(Allowance, (allowance) => allowance.spend(caller, unroutedCost, credentials.address))
+  Allowance.use((allowance) => allowance.spend(caller, unroutedCost, credentials.address))
 
 /** A route's path in the request log, in which `{id}` stands for each identifier (api.md, Request log entries). */
 export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")

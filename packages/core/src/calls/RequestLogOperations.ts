@@ -35,7 +35,7 @@ export const listApiRequests = Operation.make({
   output: RequestLogPage,
   available,
   errors: ["invalid_cursor"],
-  run: (call, input) => Effect.flatMap(RequestLog, (log) => log.list(call, input))
+  run: (call, input) => RequestLog.use((log) => log.list(call, input))
 })
 
 /** Reads one API call (api.md, Request log entries). */
@@ -52,5 +52,5 @@ export const getApiRequest = Operation.make({
   output: RequestLogEntry,
   available,
   errors: ["not_found"],
-  run: (call, { id }) => Effect.flatMap(RequestLog, (log) => log.get(call, id))
+  run: (call, { id }) => RequestLog.use((log) => log.get(call, id))
 })

@@ -326,8 +326,7 @@ const useful = <E>(call: Effect.Effect<CarrierReply, E>) =>
   Effect.filterOrFail(call, (reply) => reply.kind !== "unavailable")
 
 /** Gives the job's slot to other jobs while the call waits for a carrier. */
-const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(JobSlot, (slot) => slot.yieldDuring(call))
+const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => JobSlot.use((slot) => slot.yieldDuring(call))
 
 /** Runs a call to an adapter. If the adapter throws, logs that and returns the result of `fallback`. */
 export const orIfThrown =

@@ -117,7 +117,7 @@ export const leftMs: Effect.Effect<number> = Effect.map(Current, (time) => time?
 export const waiting =
   <A2, E2, R2>(orElse: () => Effect.Effect<A2, E2, R2>) =>
   <A, E, R>(wait: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> =>
-    Effect.flatMap(Current, (time) =>
+    Current.use((time) =>
       Effect.acquireUseRelease(
         Effect.sync(() => time?.beginWait()),
         () => Effect.timeoutOrElse(wait, { duration: time?.wait_left_ms ?? maxWaitMs, orElse }),

@@ -78,7 +78,7 @@ export const administration = (run: Lifetime["call"]): Administration => ({
   listConnections: (id) =>
     run(
       Effect.map(
-        Effect.flatMap(Connections, (connections) => Effect.flatMap(checked.organizationId(id), connections.list)),
+        Connections.use((connections) => Effect.flatMap(checked.organizationId(id), connections.list)),
         Arr.map(views.connection)
       )
     ),
@@ -100,7 +100,7 @@ const onConnection = <A, E>(
   { carrier_id, environment, organization_id }: Unbranded<ConnectionPlace>,
   call: (connections: Connections["Service"], place: ConnectionPlace) => Effect.Effect<A, E>
 ) =>
-  Effect.flatMap(Connections, (connections) =>
+  Connections.use((connections) =>
     Effect.flatMap(checked.organizationId(organization_id), (id) =>
       call(connections, { organization_id: id, environment, carrier_id })
     )
@@ -110,7 +110,7 @@ const onCircuits = <A, E>(
   id: string | undefined,
   call: (circuits: Circuits["Service"], organization_id: OrganizationId | undefined) => Effect.Effect<A, E>
 ) =>
-  Effect.flatMap(Circuits, (circuits) =>
+  Circuits.use((circuits) =>
     id === undefined
       ? call(circuits, id)
       : Effect.flatMap(checked.organizationId(id), (organizationId) => call(circuits, organizationId))

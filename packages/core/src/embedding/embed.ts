@@ -68,7 +68,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     operators: makeOperators(run, wrapCall),
     timeline: async (id, timelineOptions = {}) => {
       checked.timeline(timelineOptions)
-      return run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, timelineOptions)))
+      return run(Timelines.use((timelines) => timelines.read(id, timelineOptions)))
     },
     carrierCallback: async (carrierId, callback) => {
       const { body, headers } = checked.carrierCallback(callback)
@@ -76,7 +76,7 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     },
     erase: (target, erasureOptions) => {
       const copied = [{ ...target }, { ...erasureOptions }] as const
-      return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(...copied)))
+      return run(Erasures.use((erasures) => erasures.erase(...copied)))
     },
     sealStatus: () => run(SealedRows.use(({ status }) => status)),
     rotateSealKeys: async (rotationOptions = {}) => {
@@ -129,7 +129,7 @@ const callWith = (
   input: unknown,
   options: Omit<CallOptions, "signal">
 ) =>
-  Effect.flatMap(Ids, (ids) => {
+  Ids.use((ids) => {
     const request_id = ids.request()
     return Pipeline.call(operation, {
       request_id,

@@ -38,13 +38,9 @@ export const makeOperators = (run: Lifetime["call"], wrapCall: typeof withoutLim
       })
     )
   },
-  listTokens: () => run(Effect.flatMap(OperatorTokens, ({ list }) => Effect.map(list, (tokens) => tokens.map(viewOf)))),
+  listTokens: () => run(OperatorTokens.use(({ list }) => Effect.map(list, (tokens) => tokens.map(viewOf)))),
   revokeToken: async (id) =>
-    run(
-      Effect.flatMap(OperatorTokens, (tokens) =>
-        Effect.map(Effect.flatMap(checked.operatorTokenId(id), tokens.revoke), viewOf)
-      )
-    ),
+    run(OperatorTokens.use((tokens) => Effect.map(Effect.flatMap(checked.operatorTokenId(id), tokens.revoke), viewOf))),
   as: (operator) => methodsOf((operatorCall) => run(wrapCall(operatorCall)), checked.operator(operator))
 })
 

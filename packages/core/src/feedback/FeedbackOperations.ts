@@ -26,7 +26,7 @@ export const sendFeedback = Operation.make({
       joinWrongFields(personalTexts(input).filter(({ path }) => !refused.some((error) => error.path === path)))
     ),
   errors: [],
-  run: (call, input) => Effect.flatMap(Feedback, (feedback) => feedback.send(call, input))
+  run: (call, input) => Feedback.use((feedback) => feedback.send(call, input))
 })
 
 /** Reads the status of a report (api.md, Feedback reports). */
@@ -43,5 +43,5 @@ export const getFeedback = Operation.make({
   output: FeedbackReport,
   available,
   errors: ["not_found"],
-  run: (call, { id }) => Effect.flatMap(Feedback, (feedback) => feedback.get(call, id))
+  run: (call, { id }) => Feedback.use((feedback) => feedback.get(call, id))
 })

@@ -1,4 +1,3 @@
-import { Effect } from "effect"
 import { AuditPage, ListInput } from "./AuditEntry.ts"
 import { AuditLog } from "./AuditLog.ts"
 import * as OperatorOperation from "./OperatorOperation.ts"
@@ -31,5 +30,5 @@ export const listAuditLog = OperatorOperation.make({
   output: AuditPage,
   errors: ["invalid_cursor"],
   run: ({ organization_id }, input) =>
-    Effect.flatMap(AuditLog, (log) => log.list({ ...input, ...(organization_id !== null && { organization_id }) }))
+    AuditLog.use((log) => log.list({ ...input, ...(organization_id !== null && { organization_id }) }))
 })

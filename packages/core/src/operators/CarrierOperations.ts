@@ -61,7 +61,7 @@ export const getCarrierStatus = OperatorOperation.make({
   }),
   errors: ["not_found"],
   run: ({ organization_id }, input) =>
-    Effect.flatMap(Circuits, (circuits) =>
+    Circuits.use((circuits) =>
       Effect.map(circuits.status({ ...input, ...(organization_id !== null && { organization_id }) }), Json.encode)
     )
 })
@@ -91,7 +91,7 @@ export const resetCarrier = OperatorOperation.make({
   errors: ["not_found"],
   about: ({ carrier_id }, answer) => ({ resource: answer === null ? null : carrier_id }),
   run: (_, input) =>
-    Effect.flatMap(Circuits, (circuits) => Effect.map(circuits.reset(input), (carriers) => Json.encode({ carriers })))
+    Circuits.use((circuits) => Effect.map(circuits.reset(input), (carriers) => Json.encode({ carriers })))
 })
 
 const placeFields = {
@@ -143,7 +143,7 @@ export const listConnections = OperatorOperation.make({
   }),
   errors: ["not_found"],
   run: (_, { organization_id }) =>
-    Effect.flatMap(Connections, (connections) =>
+    Connections.use((connections) =>
       Effect.map(connections.list(organization_id), (summaries) => Json.encode({ connections: summaries.map(viewOf) }))
     )
 })
@@ -176,9 +176,7 @@ export const setConnection = OperatorOperation.make({
   errors: ["not_found"],
   about: aboutConnection,
   run: (_, input) =>
-    Effect.flatMap(Connections, (connections) =>
-      Effect.map(connections.set(input), (summary) => Json.encode(viewOf(summary)))
-    )
+    Connections.use((connections) => Effect.map(connections.set(input), (summary) => Json.encode(viewOf(summary))))
 })
 
 /** Tests a connection with its carrier. */
@@ -199,7 +197,7 @@ export const testConnection = OperatorOperation.make({
   }),
   errors: ["not_found"],
   about: aboutConnection,
-  run: (_, place) => Effect.flatMap(Connections, (connections) => Effect.map(connections.test(place), Json.encode))
+  run: (_, place) => Connections.use((connections) => Effect.map(connections.test(place), Json.encode))
 })
 
 /** Removes a connection and its values. */
@@ -219,7 +217,7 @@ export const removeConnection = OperatorOperation.make({
   errors: ["not_found"],
   about: aboutConnection,
   run: (_, place) =>
-    Effect.flatMap(Connections, (connections) =>
+    Connections.use((connections) =>
       Effect.as(
         connections.remove(place),
         Json.encode({ carrier_id: place.carrier_id, environment: place.environment })

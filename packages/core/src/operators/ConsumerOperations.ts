@@ -54,7 +54,7 @@ export const listConsumers = OperatorOperation.make({
   }),
   errors: [],
   run: ({ organization_id }, input) =>
-    Effect.flatMap(Consumers, (consumers) =>
+    Consumers.use((consumers) =>
       Effect.map(consumers.list({ ...input, ...(organization_id !== null && { organization_id }) }), (statuses) =>
         Json.encode({ consumers: statuses })
       )
@@ -100,7 +100,7 @@ export const listParkedEvents = OperatorOperation.make({
   }),
   errors: ["not_found"],
   run: ({ organization_id }, { name, ...filter }) =>
-    Effect.flatMap(Consumers, (consumers) =>
+    Consumers.use((consumers) =>
       consumers.listParked(name, { ...filter, ...(organization_id !== null && { organization_id }) })
     ).pipe(
       // A consumer cannot have an invalid name, so the consumer does not exist.
@@ -141,7 +141,7 @@ export const retryParkedEvent = OperatorOperation.make({
   errors: ["not_found"],
   about: aboutEvent,
   run: (_, { name, ...place }) =>
-    Effect.flatMap(Consumers, (consumers) =>
+    Consumers.use((consumers) =>
       Effect.as(consumers.retryParked(name, place), Json.encode({ event_id: place.event_id, outcome: "retrying" }))
     )
 })
@@ -160,7 +160,7 @@ export const dropParkedEvent = OperatorOperation.make({
   errors: ["not_found"],
   about: aboutEvent,
   run: (_, { name, ...place }) =>
-    Effect.flatMap(Consumers, (consumers) =>
+    Consumers.use((consumers) =>
       Effect.as(consumers.dropParked(name, place), Json.encode({ event_id: place.event_id, outcome: "dropped" }))
     )
 })

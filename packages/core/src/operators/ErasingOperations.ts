@@ -62,7 +62,7 @@ export const eraseQuoteRequest = OperatorOperation.make({
   errors: [],
   about: ({ id }) => ({ quote_request_id: id }),
   run: ({ organization_id }: Operator, { id, ...options }) =>
-    Effect.flatMap(Erasures, (erasures) =>
+    Erasures.use((erasures) =>
       Effect.map(
         erasures.erase(
           { quote_request_id: id, ...(organization_id !== null && { organization_id }) },
@@ -92,7 +92,7 @@ export const eraseReceipt = OperatorOperation.make({
   output: Report,
   errors: ["not_found"],
   run: (_, { by, dry_run, ...target }) =>
-    Effect.flatMap(Erasures, (erasures) =>
+    Erasures.use((erasures) =>
       Effect.map(
         erasures.erase(
           target,

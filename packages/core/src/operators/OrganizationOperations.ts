@@ -65,7 +65,7 @@ export const createOrganization = OperatorOperation.make({
   errors: [],
   about: (_, answer) => ({ organization_id: answer?.id ?? null }),
   run: (_, { name }) =>
-    Effect.flatMap(Access, (access) =>
+    Access.use((access) =>
       Effect.map(access.createOrganization(name), (organization) => Json.encode(viewOf(organization)))
     )
 })
@@ -103,7 +103,7 @@ export const listKeys = OperatorOperation.make({
   output: Schema.Struct({ keys: Schema.Array(Key).annotateKey({ description: "The keys, oldest first" }) }),
   errors: ["not_found"],
   run: (_, { organization_id }) =>
-    Effect.flatMap(Access, (access) =>
+    Access.use((access) =>
       Effect.map(access.listKeys(organization_id), (keys) => Json.encode({ keys: keys.map(keyViewOf) }))
     )
 })

@@ -67,7 +67,7 @@ export const getWork = OperatorOperation.make({
   output: Report,
   errors: [],
   run: () =>
-    Effect.flatMap(WorkReports, ({ read }) =>
+    WorkReports.use(({ read }) =>
       Effect.map(read, ({ backlog, next_due_at, processes, ...report }) =>
         Json.encode({
           ...report,

@@ -86,7 +86,7 @@ export class Retention extends Context.Service<
 
   /** Sweeps as long as the layer exists. */
   static readonly layerForever: Layer.Layer<never, never, Retention> = Layer.effectDiscard(
-    Effect.flatMap(Retention, (retention) => Effect.forkScoped(retention.forever))
+    Retention.use((retention) => Effect.forkScoped(retention.forever))
   )
 }
 

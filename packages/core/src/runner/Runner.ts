@@ -112,7 +112,7 @@ export class Runner extends Context.Service<
 
   /** Runs jobs as long as the layer exists. */
   static readonly layerForever: Layer.Layer<never, never, Runner> = Layer.effectDiscard(
-    Effect.flatMap(Runner, (runner) => runner.forever)
+    Runner.use((runner) => runner.forever)
   )
 }
 

@@ -27,15 +27,15 @@ export const Staging = Context.Reference<Stage | null>("@quotewire/core/Staging"
 export const withStaging = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
   get: (key) =>
-    Effect.flatMap(Staging, (stage) =>
+    Staging.use((stage) =>
       stage === null || key.version !== undefined ? storage.get(key) : stage.get(key, storage.get(key))
     ),
   page: (query) =>
-    Effect.flatMap(Staging, (stage) =>
+    Staging.use((stage) =>
       stage === null ? storage.page(query) : Effect.die(new Error("A staged job must not read a list"))
     ),
   commit: (change) =>
     change.finishes.length === 0
       ? storage.commit(change)
-      : Effect.flatMap(Staging, (stage) => (stage === null ? storage.commit(change) : stage.commit(change)))
+      : Staging.use((stage) => (stage === null ? storage.commit(change) : stage.commit(change)))
 })

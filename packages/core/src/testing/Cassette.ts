@@ -128,9 +128,7 @@ export const record = (
     const recorder = list.recording(transport)
     return {
       transport: HttpClient.transform(recorder, (call, request) =>
-        Effect.flatMap(CurrentRequest, (exchange) =>
-          exchange?.purpose === "token" ? transport.execute(request) : call
-        )
+        CurrentRequest.use((exchange) => (exchange?.purpose === "token" ? transport.execute(request) : call))
       ),
       cassette: Effect.suspend((): Effect.Effect<Cassette, SecretOnCassette | UnplayableRecording> => {
         const redaction = Redaction.redactionAfter(adapter, connection, list.exchanges)
@@ -270,7 +268,7 @@ export const replay = (
     return Effect.die(error)
   }
   const transport = HttpClient.make((request, url) =>
-    Effect.flatMap(CurrentRequest, (exchange) => {
+    CurrentRequest.use((exchange) => {
       if (exchange?.purpose === "token") return Effect.succeed(standInToken(request))
       const requested = askedOf(request, url, (sentRequest) =>
         Redaction.redactionAfter(adapter, connection, [sentRequest])

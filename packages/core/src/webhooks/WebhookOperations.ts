@@ -37,9 +37,9 @@ export const createEventSubscription = Operation.make({
   input: Views.CreateInput,
   output: EventSubscription,
   validateRest: (_call, input, refused) =>
-    Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.validateRest(input, refused)),
+    EventSubscriptions.use((subscriptions) => subscriptions.validateRest(input, refused)),
   errors: ["conflict"],
-  run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.create(call, input))
+  run: (call, input) => EventSubscriptions.use((subscriptions) => subscriptions.create(call, input))
 })
 
 /** Lists subscriptions (api.md, Event subscriptions). */
@@ -55,7 +55,7 @@ export const listEventSubscriptions = Operation.make({
   input: Views.ListInput,
   output: Views.SubscriptionPage,
   errors: ["invalid_cursor"],
-  run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.list(call, input))
+  run: (call, input) => EventSubscriptions.use((subscriptions) => subscriptions.list(call, input))
 })
 
 /** Changes a subscription (api.md, Changing a subscription). */
@@ -72,9 +72,9 @@ export const updateEventSubscription = Operation.make({
   input: Views.UpdateInput,
   output: EventSubscription,
   validateRest: (_call, input, refused) =>
-    Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.validateRest(input, refused)),
+    EventSubscriptions.use((subscriptions) => subscriptions.validateRest(input, refused)),
   errors: ["not_found", "conflict"],
-  run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.update(call, input))
+  run: (call, input) => EventSubscriptions.use((subscriptions) => subscriptions.update(call, input))
 })
 
 /** Disables a subscription (api.md, Changing a subscription). */
@@ -91,7 +91,7 @@ export const disableEventSubscription = Operation.make({
   input: Views.IdInput,
   output: EventSubscription,
   errors: ["not_found"],
-  run: (call, { id }) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.disable(call, id))
+  run: (call, { id }) => EventSubscriptions.use((subscriptions) => subscriptions.disable(call, id))
 })
 
 /** Rotates the signing secret (api.md, Secret rotation). */
@@ -109,7 +109,7 @@ export const rotateEventSubscriptionSecret = Operation.make({
   input: Views.IdInput,
   output: EventSubscription,
   errors: ["not_found", "conflict"],
-  run: (call, { id }) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.rotate(call, id))
+  run: (call, { id }) => EventSubscriptions.use((subscriptions) => subscriptions.rotate(call, id))
 })
 
 /** Sends a test event (api.md, Test events). */
@@ -126,7 +126,7 @@ export const sendTestEvent = Operation.make({
   input: Views.IdInput,
   output: DeliveryViews.TestResult,
   errors: ["not_found", "conflict"],
-  run: (call, { id }) => Effect.flatMap(Deliveries, (deliveries) => deliveries.test(call, id))
+  run: (call, { id }) => Deliveries.use((deliveries) => deliveries.test(call, id))
 })
 
 /** Reads the delivery log (api.md, Deliveries). */
@@ -148,7 +148,7 @@ export const listEventDeliveries = Operation.make({
   input: DeliveryViews.DeliveriesInput,
   output: DeliveryViews.DeliveryPage,
   errors: ["not_found", "invalid_cursor"],
-  run: (call, input) => Effect.flatMap(Deliveries, (deliveries) => deliveries.list(call, input))
+  run: (call, input) => Deliveries.use((deliveries) => deliveries.list(call, input))
 })
 
 /** Reads one delivery (api.md, Deliveries). */
@@ -164,7 +164,7 @@ export const getEventDelivery = Operation.make({
   input: DeliveryViews.DeliveryInput,
   output: Delivery,
   errors: ["not_found"],
-  run: (call, input) => Effect.flatMap(Deliveries, (deliveries) => deliveries.get(call, input))
+  run: (call, input) => Deliveries.use((deliveries) => deliveries.get(call, input))
 })
 
 /** Replays an event from the delivery log (api.md, Replays). */
@@ -181,7 +181,7 @@ export const replayEventDelivery = Operation.make({
   input: DeliveryViews.DeliveryInput,
   output: DeliveryViews.ReplayResult,
   errors: ["not_found", "conflict"],
-  run: (call, input) => Effect.flatMap(Deliveries, (deliveries) => deliveries.replay(call, input))
+  run: (call, input) => Deliveries.use((deliveries) => deliveries.replay(call, input))
 })
 
 /** Reads a subscription's health (api.md, Subscription health). */
@@ -197,7 +197,7 @@ export const getEventSubscriptionHealth = Operation.make({
   input: Views.IdInput,
   output: SubscriptionHealth,
   errors: ["not_found"],
-  run: (call, { id }) => Effect.flatMap(Deliveries, (deliveries) => deliveries.health(call, id))
+  run: (call, { id }) => Deliveries.use((deliveries) => deliveries.health(call, id))
 })
 
 const recoveriesPath = "/v1/event-subscriptions/{id}/recoveries"
@@ -257,7 +257,7 @@ export const listEventRecoveries = Operation.make({
   output: RecoveryViews.RecoveryList,
   errors: ["not_found"],
   run: ({ caller: { workspace_id } }, { id }) =>
-    Effect.flatMap(Recoveries, (recoveries) =>
+    Recoveries.use((recoveries) =>
       Effect.map(recoveries.list(workspace_id, id), (list) =>
         Json.encode({ recoveries: list.map(RecoveryViews.recoveryViewOf) })
       )
@@ -279,7 +279,7 @@ export const changeEventRecovery = Operation.make({
   output: RecoveryViews.RecoveryView,
   errors: ["not_found", "conflict"],
   run: ({ caller: { workspace_id } }, { action, id, recovery_id }) =>
-    Effect.flatMap(Recoveries, (recoveries) =>
+    Recoveries.use((recoveries) =>
       Effect.map(recoveries.change(workspace_id, { id: recovery_id, subscription_id: id }, action), (changed) =>
         Json.encode(RecoveryViews.recoveryViewOf(changed))
       )

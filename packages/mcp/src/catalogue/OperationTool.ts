@@ -151,7 +151,7 @@ const makeRunner = <R>(
     return Effect.succeed(resultOf(summary, Json.encode(envelope), true))
   }
   return (call, { idempotency_key, input, read_handle, shaping, wrong }) =>
-    Effect.flatMap(Lines.Lines, (lines) => {
+    Lines.Lines.use((lines) => {
       const { caller, round } = call
       const line = Predicate.isString(call.args.line) ? lines.get(call.args.line) : undefined
       const begun =
@@ -231,7 +231,7 @@ const readNow = <R>(
   progress: (answer: Json.Json<unknown>) => string
 ) => {
   const input = Effect.map(request.input, (value) => ({ ...Object(value), wait_seconds: 0 }))
-  return Effect.flatMap(Ids.Ids, (ids) =>
+  return Ids.Ids.use((ids) =>
     Pipeline.call(operation, { ...request, request_id: ids.request(), input }).pipe(
       Effect.match({ onSuccess: ({ json }) => progress(json), onFailure: () => null })
     )

@@ -262,7 +262,7 @@ type Methods<R> = Readonly<Record<string, Answers<R>>>
 /** Wraps a tool so that a refused call fails with `forbidden` if the sender could call the tool after signing in. */
 const offeringSignIn = <R>(tool: Tool<R>, { caller, elicits, obtainable_kinds, shows_views }: Sender): Tool<R> => {
   if (obtainable_kinds.length === 0) return tool
-  const offerSignIn = Effect.flatMap(Lines.Lines, (lines) => {
+  const offerSignIn = Lines.Lines.use((lines) => {
     const { environment } = caller
     const canCall = (kind: Caller.CallerKind) => tool.list({ elicits, environment, kind, lines, shows_views }) !== null
     const signInHelps = !canCall(caller.kind) && obtainable_kinds.some(canCall)

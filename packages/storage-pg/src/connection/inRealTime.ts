@@ -7,4 +7,4 @@ export const RealClock = Context.Reference<Clock.Clock>("@quotewire/storage-pg/R
 
 /** Runs an effect with the real clock, even under a test clock, because databases do not follow test clocks. */
 export const inRealTime = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(RealClock, (clock) => Effect.provideService(effect, Clock.Clock, clock))
+  RealClock.use((clock) => Effect.provideService(effect, Clock.Clock, clock))

@@ -122,7 +122,7 @@ const freeOfCharge = (allowance: Allowance["Service"]): Allowance["Service"] => 
  * callers that arrive through a host.
  */
 export const withoutLimits = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Allowance> =>
-  Effect.flatMap(Allowance, (allowance) => Effect.provideService(call, Allowance, freeOfCharge(allowance)))
+  Allowance.use((allowance) => Effect.provideService(call, Allowance, freeOfCharge(allowance)))
 
 /** One limit and its counts. */
 interface LimitCounter {

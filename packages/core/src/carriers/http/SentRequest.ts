@@ -97,7 +97,7 @@ export const send = (
 const onConnection =
   (target: Target) =>
   <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E | CarrierHttpError> =>
-    Effect.flatMap(CarrierConnections, ({ take }) =>
+    CarrierConnections.use(({ take }) =>
       take(target.host).pipe(
         TimeBudget.waiting(() => noFreeConnection(target)),
         Effect.andThen(request),

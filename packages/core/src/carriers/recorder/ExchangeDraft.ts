@@ -228,7 +228,7 @@ export const watched = <A, E, R>(
   answerOf: (result: A) => RecordedAnswer,
   call: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
-  Effect.flatMap(CurrentDraft, (draft) => {
+  CurrentDraft.use((draft) => {
     if (draft === null) return call
     const timed = Effect.gen(function* () {
       const started_at = yield* Clock.currentTimeMillis

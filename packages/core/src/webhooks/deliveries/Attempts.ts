@@ -131,7 +131,7 @@ const readingSubscriptions = (storage: StorageService) => {
     Effect.forkDetach(readOne(storage, Endpoint.subscriptionKind, workspace_id, id), { startImmediately: true })
 
   return (workspace_id: WorkspaceId, id: SubscriptionId): Effect.Effect<SubscriptionRead> =>
-    Effect.flatMap(ConcurrentClaim, (claim) => {
+    ConcurrentClaim.use((claim) => {
       if (claim === null) return begin(workspace_id, id)
       if (claim !== newest) {
         newest = claim
