@@ -99,7 +99,7 @@ const badDays: ReadonlyArray<BadDay> = [
   },
   {
     weather: "burst",
-    title: "gets a quote despite a burst of 503 responses, by retrying requests and then the ask",
+    title: "gets a quote despite a burst of 503 responses",
     failures: [[503, 503], [503]],
     reason: null,
     fault: "HTTP_503"

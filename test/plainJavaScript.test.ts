@@ -89,7 +89,7 @@ const errorOf = async (call: () => unknown): Promise<Error> => {
 
 afterAll(() => service.close())
 
-describe("a function that is called from JavaScript", () => {
+describe("in plain JavaScript", () => {
   it.each(rows)(
     "$name rejects a value that is not an object, with an error that names the function",
     async ({ call, name }) => {
@@ -138,7 +138,7 @@ describe("a function that is called from JavaScript", () => {
       () => service.createKey({ organization_id: "", environment: "live", kind: unknownTo('"root"') }),
       /kind: Must be/
     ]
-  ])("reports what is wrong with %s", async (_, call, says) => {
+  ])("an error reports what is wrong with %s", async (_, call, says) => {
     assert.match((await errorOf(call)).message, says)
   })
 

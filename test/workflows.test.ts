@@ -164,7 +164,7 @@ describe("a CI workflow", () => {
       "$" + "{{ github.ref_name }}",
       /would run the value of github\.ref/
     ]
-  ])("is rejected with %s", (_, part, replacement, fault) => {
+  ])("is rejected for %s", (_, part, replacement, fault) => {
     const broken = textOf("release.yml").replace(part, replacement)
     assert.notStrictEqual(broken, textOf("release.yml"))
     assert.match(faultsOf("release.yml", broken).join("\n"), fault)

@@ -163,7 +163,7 @@ describe("a stdio bridge to a host", () => {
   for (const [what, requests] of [
     ["thousands of requests", Array.from({ length: 5_000 }, (_, id) => ({ jsonrpc: "2.0", id, method: "roots/list" }))],
     ["thousands of forms", Array.from({ length: 5_000 }, (_, i) => ({ ...asks, id: `form-${i}` }))],
-    ["a request whose id is very long", [{ jsonrpc: "2.0", id: "a".repeat(1_000_000), method: "roots/list" }]]
+    ["a request with a very long ID", [{ jsonrpc: "2.0", id: "a".repeat(1_000_000), method: "roots/list" }]]
   ] as const) {
     it.effect(`ends a call with an error if the host sends ${what}`, () =>
       Effect.gen(function* () {

@@ -137,7 +137,7 @@ describe("the OAuth issuer's keys", () => {
       "names a different issuer"
     ],
     [
-      "from a plain http address",
+      "served over plain HTTP",
       async () => Response.json({ issuer: Issuer.issuerUrl, jwks_uri: "http://other.example/keys" }),
       "not an https address"
     ],

@@ -229,26 +229,35 @@ describe("a custom fetch function", () => {
     throw failure("At once.")
   }
   const faults: ReadonlyArray<readonly [string, NonNullable<ConnectOptions["fetch"]>, RegExp]> = [
-    ["with the request on its error", rejects(failure("It broke.")), /TypeError: It broke\.[\s\S]*answers\.test\.ts/],
-    ["with secrets in its message", rejects(failure(`No: ${key}, ${read_handle}.`)), /TypeError: No: …, …\./],
-    ["with the request on a cause", rejects(failure("It broke.", failure(`With ${key}.`))), /TypeError: With …\./],
-    ["without a promise", throwing, /TypeError: At once\./],
-    ["with a string", rejects(`No ${key}`), /a value that is not an error: No …/],
-    ["with nothing", rejects(null), /a value that is not an error: null/],
-    ["with an object that has no prototype", rejects(Object.create(null)), /cannot be read/]
+    [
+      "rejects with an error that contains the request",
+      rejects(failure("It broke.")),
+      /TypeError: It broke\.[\s\S]*answers\.test\.ts/
+    ],
+    [
+      "rejects with an error whose message contains secrets",
+      rejects(failure(`No: ${key}, ${read_handle}.`)),
+      /TypeError: No: …, …\./
+    ],
+    [
+      "rejects with an error whose cause contains the request",
+      rejects(failure("It broke.", failure(`With ${key}.`))),
+      /TypeError: With …\./
+    ],
+    ["throws instead of returning a promise", throwing, /TypeError: At once\./],
+    ["rejects with a string", rejects(`No ${key}`), /a value that is not an error: No …/],
+    ["rejects with null", rejects(null), /a value that is not an error: null/],
+    ["rejects with an object without a prototype", rejects(Object.create(null)), /cannot be read/]
   ]
-  it.each(faults)(
-    "causes an error that describes the failure but omits the key if it fails %s",
-    async (_, fetch, told) => {
-      const { client } = against([], { fetch, max_retries: 0 })
-      const error = await rejectionOf(client.get_quote({ id: "qt_1" }, { read_handle }))
-      assert.instanceOf(error, HostError)
-      const all = inspect(error, { depth: 10, showHidden: true })
-      assert.match(all, told)
-      assert.notInclude(all, key)
-      assert.notInclude(all, read_handle)
-    }
-  )
+  it.each(faults)("causes an error that omits the key if the function %s", async (_, fetch, told) => {
+    const { client } = against([], { fetch, max_retries: 0 })
+    const error = await rejectionOf(client.get_quote({ id: "qt_1" }, { read_handle }))
+    assert.instanceOf(error, HostError)
+    const all = inspect(error, { depth: 10, showHidden: true })
+    assert.match(all, told)
+    assert.notInclude(all, key)
+    assert.notInclude(all, read_handle)
+  })
 
   it("cannot keep an abort from rejecting the call with the signal's reason", async () => {
     const controller = new AbortController()

@@ -35,7 +35,7 @@ describe("a client's retry", () => {
     ["an overloaded proxy's page", page(502)],
     ["a truncated response", () => new Response('{"id":', { headers: { "content-type": "application/json" } })],
     ["a refusal that asks for a retry", refusal(503, "service_unavailable", "retry")],
-    ["a first call that is still running", refusal(409, "conflict", "wait")]
+    ["a refusal because the first call is still running", refusal(409, "conflict", "wait")]
   ])("is attempted after %s", async (_, step) => {
     const { client, sent } = against([step, json({ id: "qt_1" })])
     assert.deepStrictEqual(await ending(read(client)), { value: { id: "qt_1" } })
@@ -43,9 +43,9 @@ describe("a client's retry", () => {
   })
 
   it.each<[string, Step]>([
-    ["an invalid input", refusal(422, "invalid_input", "correct_input")],
+    ["a refusal of invalid input", refusal(422, "invalid_input", "correct_input")],
     ["an internal error to report to support", refusal(500, "internal_error", "contact_support")],
-    ["a closed service", refusal(503, "service_unavailable", "none")],
+    ["a refusal from a closed service", refusal(503, "service_unavailable", "none")],
     ["a not-found page", page(404)],
     ["a redirect", page(301, { location: "https://other.example/" })]
   ])("is not attempted after %s", async (_, step) => {

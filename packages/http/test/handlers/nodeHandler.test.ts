@@ -224,7 +224,7 @@ describe("nodeHandler", () => {
   it.live.each([
     ["starts", MemoryStorage.layer],
     ["cannot start", Layer.effect(Storage.Storage, Effect.fail(new Error("The disk is gone.")))]
-  ] as const)("ignores a request that the app answered before the service %s", ([, storage]) =>
+  ] as const)("ignores a request that the app has already answered if the service %s", ([, storage]) =>
     Effect.gen(function* () {
       yield* capturedLog
       const begin = yield* Deferred.make<void>()
