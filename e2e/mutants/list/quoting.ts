@@ -13,7 +13,7 @@ export const quoting = inPackage("core")({
   "quoting/QuoteStarts.ts": [
     {
       name: "request key used with another input",
-      from: "!(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), requestKey.fingerprint, call.sent))",
+      from: "!(yield* Fingerprint.matches(seal, RequestKey.keyOf(call, input), requestKey.fingerprint, call.sent))",
       to: "false",
       found_by: test(starts, "cannot be reused with a different input, even if only one field differs")
     },
@@ -85,7 +85,7 @@ export const quoting = inPackage("core")({
     },
     {
       name: "an exchange is recorded after its facts were erased",
-      from: "expects: records.length === 0 ? [] : [Start.factsStored(pendingAsk.request.application_id)],",
+      from: "expects: records.length === 0 ? [] : [ApplicationRecord.factsStored(pendingAsk.request.application_id)],",
       to: "expects: [],",
       found_by: test(eraseRaces, "leaves no record of an exchange that ended concurrently")
     }

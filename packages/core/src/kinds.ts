@@ -13,14 +13,16 @@ import * as ParkedEvent from "./consuming/ParkedEvent.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as AuditEntry from "./operators/AuditEntry.ts"
 import * as OperatorToken from "./operators/OperatorToken.ts"
+import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
 import * as AskMark from "./quoting/asking/AskMark.ts"
 import * as CarrierReference from "./quoting/asking/CarrierReference.ts"
 import * as CircuitNote from "./quoting/asking/CircuitNote.ts"
 import * as EarlyCallback from "./quoting/asking/EarlyCallback.ts"
+import * as ConsentRecord from "./quoting/ConsentRecord.ts"
 import * as Erasure from "./quoting/erasing/Erasure.ts"
 import * as Quote from "./quoting/Quote.ts"
 import * as QuoteRequest from "./quoting/QuoteRequest.ts"
-import * as Start from "./quoting/Start.ts"
+import * as RequestKey from "./quoting/RequestKey.ts"
 import * as AdvanceSteps from "./sandbox/AdvanceSteps.ts"
 import * as ForcedExpiry from "./sandbox/ForcedExpiry.ts"
 import * as Reset from "./sandbox/Reset.ts"
@@ -63,9 +65,9 @@ export const kinds: Kind.Kinds = Kind.registry([
   EarlyCallback.kind,
   CircuitNote.kind,
   StoredExchange.kind,
-  Start.requestKeyKind,
-  Start.applicationKind,
-  Start.consentKind,
+  RequestKey.kind,
+  ApplicationRecord.kind,
+  ConsentRecord.kind,
   Erasure.kind,
   Consumer.kind,
   Consumer.startKind,

@@ -112,9 +112,9 @@ export class Access extends Context.Service<
         listKeys,
         hasKeyIn: (environment) => ApiKey.hasKeyIn(storage, environment),
         revokeKey: (keyId) => retryOnConflict(revokeKey(keyId)),
-        admit: admitting(storage, seal),
-        mayBeGuessed: guessing(clock, knownKeys),
-        authenticate: authenticating(storage, seal, clock, knownKeys)
+        admit: makeAdmitGrant(storage, seal),
+        mayBeGuessed: makeIsGuess(clock, knownKeys),
+        authenticate: makeAuthenticate(storage, seal, clock, knownKeys)
       })
     })
   )
@@ -209,12 +209,12 @@ const addTo = (storage: Storage["Service"], change: Change.Change) =>
   Effect.catchTag(commit(storage, change), "VersionConflict", (conflict) => Effect.die(conflict))
 
 /** Whether a call's key must be looked up and could be a guess. */
-const guessing =
+const makeIsGuess =
   (clock: Clock.Clock, knownKeys: KnownKeys) =>
   ({ identified, key }: Credentials): boolean =>
     key !== null && identified === undefined && !knownKeys.wasValidRecently(key, clock.currentTimeMillisUnsafe())
 
-const authenticating = (
+const makeAuthenticate = (
   storage: Storage["Service"],
   seal: Seal["Service"],
   clock: Clock.Clock,
@@ -233,7 +233,7 @@ const authenticating = (
     return caller
   })
 
-  const link = linking(storage, seal, clock)
+  const link = makeIdentifyByLink(storage, seal, clock)
 
   return ({ identified, key, keyless, read_handle }: Credentials) => {
     if (identified !== undefined) return Effect.succeed(withHandle(identified, read_handle))
@@ -251,7 +251,7 @@ const authenticating = (
  * Identifies callers by their partner links. A link has the same limits as a keyless caller, so that its holder cannot
  * use up the organization's limits.
  */
-const linking = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock) =>
+const makeIdentifyByLink = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock) =>
   Effect.fnUntraced(function* (token: string) {
     const link = yield* PartnerLink.read(seal, token)
     if (link === null || PartnerLink.hasEnded(link, clock.currentTimeMillisUnsafe())) return yield* refused
@@ -273,7 +273,7 @@ const linking = (storage: Storage["Service"], seal: Seal["Service"], clock: Cloc
   })
 
 /** Turns a grant into its caller, if the organization is in the directory. */
-const admitting = (storage: Storage["Service"], seal: Seal["Service"]) =>
+const makeAdmitGrant = (storage: Storage["Service"], seal: Seal["Service"]) =>
   Effect.fn("Access.admit")(function* ({ environment, kind, organization_id, subject }: Grant) {
     const organization = yield* ApiKey.findOrganization(storage, organization_id)
     if (organization === null) return yield* ApiError.make("forbidden", { message: unknownOrganization })

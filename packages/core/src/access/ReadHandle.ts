@@ -10,13 +10,13 @@ const lifetimeMs = dayMs
  * What is stored about a read handle. It suffices to check the handle, and to derive it again with the seal key, but
  * does not contain it.
  */
-export const KeptHandle = Schema.Struct({
+export const StoredHandle = Schema.Struct({
   /** A keyed hash that verifies handles from callers. It names the seal key from which the handle is derived. */
   check: Schema.String,
   /** When the handle expires, in milliseconds of workspace time. */
   expires_at: Schema.Int
 })
-export type KeptHandle = typeof KeptHandle.Type
+export type StoredHandle = typeof StoredHandle.Type
 
 const characters = 27
 
@@ -47,12 +47,12 @@ export const derive = (
   )
 
 /** Makes the stored form of a new handle. */
-export const keep = (
+export const toStoredHandle = (
   seal: Seal["Service"],
   target: HandleTarget,
   handle: string,
   createdAt: number
-): Effect.Effect<KeptHandle> =>
+): Effect.Effect<StoredHandle> =>
   Effect.map(seal.mac(purposeOfCheck(target), handle), (check) => ({ check, expires_at: createdAt + lifetimeMs }))
 
 /** A handle with which somebody wants to read a request, now. */
@@ -62,10 +62,10 @@ export interface HandleUse extends HandleTarget {
 }
 
 /** Whether the handle is the request's handle and has not expired. The comparison takes constant time. */
-export const opens = (
+export const isValid = (
   seal: Seal["Service"],
   { handle, now, ...target }: HandleUse,
-  stored: KeptHandle
+  stored: StoredHandle
 ): Effect.Effect<boolean> =>
   now >= stored.expires_at
     ? Effect.succeed(false)

@@ -19,7 +19,7 @@ interface SignedIds<Id extends string> {
 
 const isWorkspaceId = Schema.is(WorkspaceId)
 
-const tokens = <Id extends string>(
+const makeSignedIds = <Id extends string>(
   purpose: string,
   prefix: string,
   isId: (text: unknown) => text is Id
@@ -49,11 +49,11 @@ const tokens = <Id extends string>(
 }
 
 /** The tokens in `/go/<token>` links, which lead to a quote's carrier. A token contains nothing about a person. */
-export const goTokens: SignedIds<QuoteId> = tokens("go", prefixes.quote, Schema.is(QuoteId))
+export const goTokens: SignedIds<QuoteId> = makeSignedIds("go", prefixes.quote, Schema.is(QuoteId))
 
 /**
  * The tokens that identify an ask to a carrier. They are the idempotency key of the ask's attempts and the reference in
  * callbacks.
  */
 export const askTokens = (carrierId: string): SignedIds<QuoteRequestId> =>
-  tokens(`ask ${carrierId}`, prefixes.quote_request, Schema.is(QuoteRequestId))
+  makeSignedIds(`ask ${carrierId}`, prefixes.quote_request, Schema.is(QuoteRequestId))

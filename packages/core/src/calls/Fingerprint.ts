@@ -10,10 +10,10 @@ import * as Json from "../wire/Json.ts"
  */
 
 /** Identifies the record that keeps a fingerprint. In any other record, the fingerprint matches no input. */
-export interface KeptIn extends Pick<RecordKey, "workspace_id" | "kind" | "id"> {}
+export interface FingerprintedRecord extends Pick<RecordKey, "workspace_id" | "kind" | "id"> {}
 
 /** Makes the fingerprint of a checked input. */
-export const of = (seal: Seal["Service"], keptIn: KeptIn, input: unknown): Effect.Effect<string> => {
+export const of = (seal: Seal["Service"], keptIn: FingerprintedRecord, input: unknown): Effect.Effect<string> => {
   const text = Json.canonical(input)
   return Effect.map(seal.mac(purposeOf(keptIn), text), (mac) => join(mac, text))
 }
@@ -26,7 +26,7 @@ export const of = (seal: Seal["Service"], keptIn: KeptIn, input: unknown): Effec
  */
 export const matches = (
   seal: Seal["Service"],
-  keptIn: KeptIn,
+  keptIn: FingerprintedRecord,
   fingerprint: string,
   input: unknown
 ): Effect.Effect<boolean> => {
@@ -39,6 +39,7 @@ export const matches = (
   )
 }
 
-const purposeOf = ({ id, kind, workspace_id }: KeptIn): string => `fingerprint ${workspace_id} ${kind} ${id}`
+const purposeOf = ({ id, kind, workspace_id }: FingerprintedRecord): string =>
+  `fingerprint ${workspace_id} ${kind} ${id}`
 
 const join = (mac: string, text: string): string => `${mac}.${text.length}`

@@ -63,7 +63,7 @@ export class RequestLog extends Context.Service<
       const buffer = new CallBuffer<CallWithKey>(maxBuffered)
       const callsLatch = Latch.makeUnsafe()
       const fullLatch = Latch.makeUnsafe()
-      const write = writing(storage, buffer)
+      const write = makeWriteCalls(storage, buffer)
 
       const writeBuffered = Effect.gen(function* () {
         yield* callsLatch.await
@@ -115,7 +115,7 @@ const lastWriteMs = 900
 const maxChangeCalls = 500
 
 /** Makes an effect that writes the buffered calls. Calls that could not be written go back into the buffer. */
-const writing = (
+const makeWriteCalls = (
   storage: Storage["Service"],
   buffer: CallBuffer<CallWithKey>
 ): Effect.Effect<void, StorageUnavailable> =>

@@ -189,7 +189,7 @@ const isFictional = ({ candidate }: Pick<CallToCarrier, "candidate">): boolean =
 
 const make = Effect.gen(function* () {
   const limits = yield* CarrierLimits.make
-  const askWithin = asking(limits)
+  const askWithin = makeAskOnce(limits)
 
   const poll = (call: CallToCarrier, ref: string): Effect.Effect<CarrierReply> =>
     callSafely(
@@ -225,7 +225,7 @@ type Limits = Effect.Success<typeof CarrierLimits.make>
  * Makes a hedged ask: repeats the ask if the first call is slow, an answer would still be used, and the carrier's
  * limits have room for both. The first useful reply wins. If both calls fail, returns the first call's failure.
  */
-const hedging = (limits: Limits) =>
+const makeHedgedAsk = (limits: Limits) =>
   Effect.fnUntraced(function* (
     carrierCall: CallToCarrier,
     afterMs: number,
@@ -249,8 +249,8 @@ const hedging = (limits: Limits) =>
   }, Effect.scoped)
 
 /** Asks a real carrier once, unless it is in maintenance or its limits leave no room. */
-const asking = (limits: Limits) => {
-  const askHedged = hedging(limits)
+const makeAskOnce = (limits: Limits) => {
+  const askHedged = makeHedgedAsk(limits)
   return Effect.fnUntraced(function* <E>(
     carrierCall: CallToCarrier,
     begin: Effect.Effect<boolean, E>,

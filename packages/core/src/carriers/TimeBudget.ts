@@ -114,7 +114,7 @@ export const leftMs: Effect.Effect<number> = Effect.map(Current, (time) => time?
  * Waits for something inside this service without counting the wait against the carrier. If the wait takes too long,
  * interrupts it and runs `orElse`.
  */
-export const waiting =
+export const uncounted =
   <A2, E2, R2>(orElse: () => Effect.Effect<A2, E2, R2>) =>
   <A, E, R>(wait: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> =>
     Current.use((time) =>

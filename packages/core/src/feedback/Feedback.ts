@@ -11,11 +11,11 @@ import {
   type Decision,
   decide,
   type FeedbackReport,
-  type KeptReport,
   kind,
   personalTexts,
   receive,
-  type SendInput
+  type SendInput,
+  type StoredReport
 } from "./FeedbackReport.ts"
 
 /** Whether reports are accepted. If false, the feedback operations are unavailable. */
@@ -49,7 +49,7 @@ export class Feedback extends Context.Service<
       workspace_id: WorkspaceId,
       after: string | null,
       limit: number
-    ) => Effect.Effect<ReadonlyArray<KeptReport>, StorageUnavailable>
+    ) => Effect.Effect<ReadonlyArray<StoredReport>, StorageUnavailable>
     /** For operators: records the decision about a report, with a note that everybody who reads the report sees. */
     readonly decide: (
       workspace_id: WorkspaceId,
@@ -67,7 +67,7 @@ export class Feedback extends Context.Service<
       const workspaces = yield* Workspaces
       const isTaken = yield* FeedbackEnabled
 
-      const store = (moment: Moment, report: KeptReport) =>
+      const store = (moment: Moment, report: StoredReport) =>
         commitAt({ storage, workspaces }, moment, {
           writes: [
             kind.record(report, {

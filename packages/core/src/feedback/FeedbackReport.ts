@@ -59,18 +59,18 @@ export const FeedbackReport = Schema.Struct({
 export type FeedbackReport = typeof FeedbackReport.Type
 
 /** A report as stored. Only operators see the whole report. */
-export const KeptReport = Schema.Struct({
+export const StoredReport = Schema.Struct({
   version: Schema.Int,
   report: FeedbackReport,
   sent: SendInput,
   sent_by: Schema.Struct({ kind: CallerKind, key_id: Schema.NullOr(KeyId) })
 })
-export type KeptReport = typeof KeptReport.Type
+export type StoredReport = typeof StoredReport.Type
 
 /** The record kind for reports, keyed by ID. */
 export const kind = Kind.make({
   name: "feedback",
-  schema: KeptReport,
+  schema: StoredReport,
   sealed: true,
   survives_reset: true,
   kept_for: { period: "feedback", clock: "workspace" },
@@ -81,9 +81,9 @@ export const kind = Kind.make({
 export const receive = (
   feedback_id: FeedbackId,
   input: SendInput,
-  sent_by: KeptReport["sent_by"],
+  sent_by: StoredReport["sent_by"],
   now: number
-): KeptReport => ({
+): StoredReport => ({
   version: 1,
   report: { feedback_id, kind: input.kind, status: "received", public_note: null, created_at: fromMillis(now) },
   sent: input,
@@ -91,7 +91,7 @@ export const receive = (
 })
 
 /** A report after a decision. A later decision replaces an earlier one. */
-export const decide = (report: KeptReport, status: Decision, public_note: string | null): KeptReport => ({
+export const decide = (report: StoredReport, status: Decision, public_note: string | null): StoredReport => ({
   ...report,
   version: report.version + 1,
   report: { ...report.report, status, public_note }

@@ -18,7 +18,8 @@ export const find = (text: string): PersonalNumber | null => {
 }
 
 /** Matches the pattern if no letter or digit comes directly before or after it. Matches may overlap. */
-const alone = (pattern: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}])(?=(${pattern})(?![\\p{L}\\p{N}]))`, "giu")
+const standalone = (pattern: string): RegExp =>
+  new RegExp(`(?<![\\p{L}\\p{N}])(?=(${pattern})(?![\\p{L}\\p{N}]))`, "giu")
 
 interface TextMatch {
   readonly text: string
@@ -38,13 +39,13 @@ const nearCharacters = 48
 const isNear = (number: TextMatch, cues: ReadonlyArray<TextMatch>): boolean =>
   cues.some(({ from, to }) => number.from - to <= nearCharacters && from - number.to <= nearCharacters)
 
-const separatedId = alone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
+const separatedId = standalone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
 /**
  * Patterns for nine digits that are undivided, or grouped differently from a Social Security number. They match only
  * near a word for an ID, or directly after it.
  */
 const cuedIds = [
-  ...["\\d{9}", "\\d{3}[- ]\\d{6}", "\\d{3}([- ])\\d{3}\\2\\d{3}"].map(alone),
+  ...["\\d{9}", "\\d{3}[- ]\\d{6}", "\\d{3}([- ])\\d{3}\\2\\d{3}"].map(standalone),
   /(?<=ssns?|itins?)(?=(\d{9})(?![\p{L}\p{N}]))/giu
 ]
 /**
@@ -79,7 +80,7 @@ const cards = [
   "\\d{4}([- .])\\d{4}\\2\\d{4}\\2\\d{1,7}",
   "\\d{4}([- .])\\d{4}\\2\\d{4}\\2\\d{4}\\2\\d{1,3}",
   "\\d{4}([- .])\\d{6}\\2\\d{4,5}"
-].map(alone)
+].map(standalone)
 
 const hasCardNumber = (text: string): boolean =>
   cards.some((card) => findAll(card, text).some((match) => isCardNumber(digitsOf(match.text))))
@@ -89,13 +90,13 @@ const dashedLicenses = [
   "[a-z]\\d{3}-\\d{3}-\\d{2}-\\d{3}-\\d",
   "[a-z]\\d{3}-\\d{4}-\\d{4}(?:-\\d{2})?",
   "[a-z]-\\d{3}-\\d{3}-\\d{3}-\\d{3}"
-].map(alone)
+].map(standalone)
 
 const licenseCue =
   /driv(?:er|ing)(?:['`\u2018\u2019\u02bc]?s)?[ _-]{0,3}lic(?:en[cs]e(?![_ ](?:plate|status))|(?![a-z]))|licen[cs]e[ _-]{0,3}(?:num(?:ber)?|no)(?![a-z])|licen[cs]e ?#|(?<![a-z])(?:dln(?![a-z])|dl ?(?:[#:]|(?:num(?:ber)?|no)(?![a-z])))/gi
 
 /** A word of at least five characters. It is treated as a license number only if at least three of them are digits. */
-const token = alone("[a-z0-9](?:[a-z0-9-]{3,30})[a-z0-9]")
+const token = standalone("[a-z0-9](?:[a-z0-9-]{3,30})[a-z0-9]")
 
 const hasDriversLicense = (text: string): boolean => {
   if (dashedLicenses.some((license) => findAll(license, text).length > 0)) return true

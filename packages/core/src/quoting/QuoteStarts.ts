@@ -24,8 +24,11 @@ import { maxListed } from "../wire/FieldError.ts"
 import { Ids, type QuoteRequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
+import * as ApplicationRecord from "./ApplicationRecord.ts"
 import * as Consent from "./Consent.ts"
+import * as ConsentRecord from "./ConsentRecord.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
+import * as RequestKey from "./RequestKey.ts"
 import * as Start from "./Start.ts"
 
 /** Starts quote requests (api.md, Start). */
@@ -64,7 +67,7 @@ export class QuoteStarts extends Context.Service<
         const reloadAndDecide = Effect.fnUntraced(function* (previousCall: Call, input: Start.StartInput) {
           const workspace_id = previousCall.caller.workspace_id
           const call: Call = { ...previousCall, moment: yield* workspaces.moment(workspace_id) }
-          const stored = yield* storage.get(Start.requestKeyOf(call, input))
+          const stored = yield* storage.get(RequestKey.keyOf(call, input))
           return yield* decide(call, input, Option.isNone(stored) ? unused : knownKeyOf(stored.value))
         })
 
@@ -88,14 +91,14 @@ export class QuoteStarts extends Context.Service<
 
 /** The stored state of a request key, and the version that the next write must have. */
 interface KnownKey {
-  readonly request_key: Start.RequestKey | null
+  readonly request_key: RequestKey.RequestKey | null
   readonly next_version: number
 }
 
 const unused: KnownKey = { request_key: null, next_version: 1 }
 
 const knownKeyOf = (stored: Change.StoredRecord): KnownKey => ({
-  request_key: Start.requestKeyKind.value(stored),
+  request_key: RequestKey.kind.value(stored),
   next_version: stored.version + 1
 })
 
@@ -122,7 +125,7 @@ const makeDecide = Effect.gen(function* () {
     if (requestKey?.declined_at !== undefined) return yield* Consent.declined
     if (
       requestKey !== null &&
-      !(yield* Fingerprint.matches(seal, Start.requestKeyOf(call, input), requestKey.fingerprint, call.sent))
+      !(yield* Fingerprint.matches(seal, RequestKey.keyOf(call, input), requestKey.fingerprint, call.sent))
     )
       return yield* usedOtherwise
     if (requestKey !== null && requestKey.quote_request_id !== null) {
@@ -131,11 +134,11 @@ const makeDecide = Effect.gen(function* () {
     const checked = yield* Effect.fromResult(check(call, input))
     if (call.person === "pending") return yield* Consent.pending
     const fingerprint =
-      requestKey?.fingerprint ?? (yield* Fingerprint.of(seal, Start.requestKeyOf(call, input), call.sent))
+      requestKey?.fingerprint ?? (yield* Fingerprint.of(seal, RequestKey.keyOf(call, input), call.sent))
     const { moment, person } = call
     if (person === "declined") {
       const declined = { fingerprint, quote_request_id: null, refused_at: null, declined_at: moment.now }
-      yield* storeKey(call, Start.storedRequestKey(call, input, version, declined))
+      yield* storeKey(call, RequestKey.toStored(call, input, version, declined))
       return yield* Consent.declined
     }
     if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
@@ -146,7 +149,7 @@ const makeDecide = Effect.gen(function* () {
     }
     if (requestKey === null) {
       const refused = { fingerprint, quote_request_id: null, refused_at: moment.now }
-      yield* storeKey(call, Start.storedRequestKey(call, input, version, refused))
+      yield* storeKey(call, RequestKey.toStored(call, input, version, refused))
     }
     return yield* refusal
   })
@@ -202,7 +205,11 @@ const usedOtherwise = Effect.fail(
  * The error that a scenario plays for the first call with a key, and for retries until the stated wait is over; null if
  * the scenario plays no error.
  */
-const firstRefusal = (scenario: Scenario.ScenarioName | null, requestKey: Start.RequestKey | null, now: number) => {
+const firstRefusal = (
+  scenario: Scenario.ScenarioName | null,
+  requestKey: RequestKey.RequestKey | null,
+  now: number
+) => {
   const code = Start.refusesFirst(scenario)
   const leftMs = (requestKey?.refused_at ?? now) + Scenario.refusedMs - now
   if (code === null || leftMs <= 0) return null
@@ -252,9 +259,9 @@ const makeAccept = Effect.gen(function* () {
       Change.make(caller.workspace_id, {
         writes: [
           request,
-          Start.storedApplication(application, moment.now),
-          Start.storedConsents(application, receipts, moment.now),
-          Start.storedRequestKey(call, checkedStart.input, version, key)
+          ApplicationRecord.toStored(application, moment.now),
+          ConsentRecord.toStored(application, receipts, moment.now),
+          RequestKey.toStored(call, checkedStart.input, version, key)
         ],
         expects: expectationsOf(moment),
         events: [QuoteRequest.requestEvent(ids, step, moment.now)],
@@ -292,14 +299,14 @@ const makeRecords = Effect.gen(function* () {
     const { caller, moment } = call
     const handleTarget = { workspace_id: caller.workspace_id, id: request.id }
     const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, handleTarget, null)
-    const record: Start.ApplicationRecord = {
+    const record: ApplicationRecord.ApplicationRecord = {
       id: request.application_id,
       quote_request_id: request.id,
       facts: application.facts,
       assumed_on: request.created_at.slice(0, 10),
       credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
       quote_consent: caller.kind === "keyless" ? consentOf(call, input) : null,
-      read_handle: handle === null ? null : yield* ReadHandle.keep(seal, handleTarget, handle, moment.now)
+      read_handle: handle === null ? null : yield* ReadHandle.toStoredHandle(seal, handleTarget, handle, moment.now)
     }
     return record
   })
@@ -307,8 +314,8 @@ const makeRecords = Effect.gen(function* () {
   const receipts = ({ caller }: Call, input: Start.StartInput) =>
     Effect.forEach(Consent.receiptsOf(input), ({ kind, receipt, channels }) =>
       Effect.map(
-        seal.mac(Start.purposeOfReceipt(caller.workspace_id), receipt),
-        (mac): Start.KeptReceipt => ({ kind, channels, mac })
+        seal.mac(ConsentRecord.purposeOfReceipt(caller.workspace_id), receipt),
+        (mac): ConsentRecord.StoredReceipt => ({ kind, channels, mac })
       )
     )
 
@@ -327,7 +334,7 @@ const makeAnswers = Effect.gen(function* () {
   const answer = (
     { caller: { workspace_id } }: Call,
     request: Json.Json<QuoteRequest.QuoteRequest>,
-    { quote_request_id, read_handle, quote_consent }: Start.ApplicationRecord
+    { quote_request_id, read_handle, quote_consent }: ApplicationRecord.ApplicationRecord
   ): Effect.Effect<Json.Json<Start.StartedQuoteRequest>> => {
     const consent = quote_consent === null ? {} : { quote_consent }
     if (read_handle === null) return Effect.succeed(Json.extend(request, consent))
@@ -344,7 +351,7 @@ const makeAnswers = Effect.gen(function* () {
     if (Option.isNone(stored)) return null
     const request = QuoteRequest.kind.json(stored.value)
     const { application_id } = QuoteRequest.kind.value(stored.value)
-    const application = yield* readOne(storage, Start.applicationKind, workspace_id, application_id)
+    const application = yield* readOne(storage, ApplicationRecord.kind, workspace_id, application_id)
     return application === null ? request : yield* answer(call, request, application)
   })
 

@@ -13,11 +13,11 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
+import { factsStored } from "./ApplicationRecord.ts"
 import * as PendingAsks from "./asking/PendingAsks.ts"
 import * as Quote from "./Quote.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import { mayRead } from "./readAuthority.ts"
-import { factsStored } from "./Start.ts"
 
 /** Where `/go/…` leads: to the carrier, to a sandbox page, or to a page that says why the link no longer works. */
 export type Destination =

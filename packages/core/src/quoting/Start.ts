@@ -1,6 +1,5 @@
 import { Option, Predicate, Result, Schema } from "effect"
 import type { Caller, Environment } from "../access/Caller.ts"
-import { KeptHandle } from "../access/ReadHandle.ts"
 import type { Moment } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import type { ScenarioName } from "../carriers/Scenario.ts"
@@ -8,20 +7,16 @@ import { type Application, missingOf, type Problems, type Refusal, refusalOf } f
 import { dependsOnLines } from "../lines/HostSchema.ts"
 import type { Line } from "../lines/Line.ts"
 import { LineName } from "../lines/LineName.ts"
-import type { Expectation, StoredRecord } from "../storage/Change.ts"
-import * as Kind from "../storage/Kind.ts"
-import type { RecordKey } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { dayOf } from "../wire/CalendarDay.ts"
 import { countOf, joinWrongFields } from "../wire/FieldError.ts"
-import { ApplicationId, QuoteRequestId, type WorkspaceId } from "../wire/Ids.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import { QuoteRequest } from "./QuoteRequest.ts"
 
 /*
- * A start call: what is sent, what is checked, and what is stored besides the request. The application, the consents
- * and the request key have their own records, because they have different retention periods.
+ * A start call: what is sent, what is checked, and what is returned. Besides the request, it stores an application, the
+ * consents and a request key. Each has its own record, because their retention periods differ.
  */
 
 /** The schema of a line's facts, without the members that only a standalone schema document needs. */
@@ -70,147 +65,6 @@ export const StartedQuoteRequest = Schema.Struct({
   })
 }).annotate({ identifier: "StartedQuoteRequest" })
 export type StartedQuoteRequest = typeof StartedQuoteRequest.Type
-
-/** An application as stored: the facts, and the parts of a start call that readers of quotes never see. */
-export const ApplicationRecord = Schema.Struct({
-  id: ApplicationId,
-  quote_request_id: QuoteRequestId,
-  /** The facts as the caller sent them. Assumed facts are derived from these and from `assumed_on`. */
-  facts: Schema.ObjectKeyword,
-  /** The date in the workspace when the request started, `YYYY-MM-DD`. */
-  assumed_on: Schema.String,
-  credit_disclosed: Schema.Boolean,
-  /** The consent that the service itself recorded; null for a caller with a key. */
-  quote_consent: Schema.NullOr(Consent.QuoteConsent),
-  read_handle: Schema.NullOr(KeptHandle)
-})
-export type ApplicationRecord = typeof ApplicationRecord.Type
-
-/**
- * The record kind for applications. The records are sealed, keyed by ID and listed by request. Erasing an application
- * also erases the recorded exchanges with carriers.
- */
-export const applicationKind = Kind.make({
-  name: "application",
-  schema: ApplicationRecord,
-  sealed: true,
-  kept_for: { period: "facts", clock: "workspace" },
-  erases_children: true,
-  listing: ({ quote_request_id }) => ({ parent: quote_request_id })
-})
-
-/**
- * Expects that an application's facts are still stored. Every change that stores something derived from the facts must
- * expect this, because an erasure erases the application before everything that belongs to it.
- */
-export const factsStored = (id: ApplicationId): Expectation => ({ kind: applicationKind.name, id, version: 1 })
-
-/** The stored record of an application. `now` is in milliseconds of workspace time. */
-export const storedApplication = (record: ApplicationRecord, now: number): StoredRecord =>
-  applicationKind.record(record, { id: record.id, version: 1, created_at: now, updated_at: now })
-
-/**
- * A keyed hash of a receipt that was sent with a start call. The evidence itself stays with whoever spoke to the
- * person.
- */
-export const KeptReceipt = Schema.Struct({
-  kind: Schema.Literals(Consent.receiptKinds),
-  /** The contact channels that the receipt covers. */
-  channels: Schema.Array(Schema.String),
-  mac: Schema.String
-})
-export type KeptReceipt = typeof KeptReceipt.Type
-
-/**
- * A start call's consents. They have their own record, because they are kept for years, and the facts only for a month.
- */
-export const ConsentRecord = Schema.Struct({
-  application_id: ApplicationId,
-  quote_request_id: QuoteRequestId,
-  receipts: Schema.Array(KeptReceipt),
-  quote_consent: Schema.NullOr(Consent.QuoteConsent)
-})
-export type ConsentRecord = typeof ConsentRecord.Type
-
-/**
- * The label that finds consents by their receipt. It contains the receipt's keyed hash, or the receipt's ID if the
- * service itself recorded the consent.
- */
-export const labelOfReceipt = (receipt: string): string => `receipt:${receipt}`
-
-/**
- * The purpose of a receipt's keyed hash. It names the workspace, so hashes from different workspaces cannot be
- * compared.
- */
-export const purposeOfReceipt = (workspaceId: WorkspaceId): string => `receipt ${workspaceId}`
-
-/** The record kind for consents, keyed by their application's ID and listed by receipt. */
-export const consentKind = Kind.make({
-  name: "consent",
-  has_hashes: true,
-  schema: ConsentRecord,
-  kept_for: { period: "consents", clock: "workspace" },
-  listing: ({ quote_consent, receipts }) => ({
-    labels: [...receipts.map(({ mac }) => mac), ...(quote_consent === null ? [] : [quote_consent.receipt_id])].map(
-      labelOfReceipt
-    )
-  })
-})
-
-/** The stored record of an application's consents. `now` is in milliseconds of workspace time. */
-export const storedConsents = (
-  { id, quote_request_id, quote_consent }: ApplicationRecord,
-  receipts: ReadonlyArray<KeptReceipt>,
-  now: number
-): StoredRecord =>
-  consentKind.record(
-    { application_id: id, quote_request_id, receipts, quote_consent },
-    { id, version: 1, created_at: now, updated_at: now }
-  )
-
-/** The record of a `request_key`: the request that was started with it, or when its first call was refused. */
-export const RequestKey = Schema.Struct({
-  /** The fingerprint of the input, which is a keyed hash. The input itself is not stored. */
-  fingerprint: Schema.String,
-  quote_request_id: Schema.NullOr(QuoteRequestId),
-  /** When the first call was refused, in milliseconds of workspace time; null if it was not refused. */
-  refused_at: Schema.NullOr(Schema.Int),
-  /**
-   * When the person was asked for consent and declined, in milliseconds of workspace time; absent if the person did not
-   * decline.
-   */
-  declined_at: Schema.optionalKey(Schema.Int)
-})
-export type RequestKey = typeof RequestKey.Type
-
-/** The record kind for request keys. */
-export const requestKeyKind = Kind.make({
-  name: "request_key",
-  has_hashes: true,
-  schema: RequestKey,
-  kept_for: { period: "quotes", clock: "workspace" }
-})
-
-/** Where a call's `request_key` is stored. The ID depends on the key's scope (api.md, Request keys). */
-export const requestKeyOf = ({ caller }: Call, { request_key }: StartInput): RecordKey => ({
-  workspace_id: caller.workspace_id,
-  kind: requestKeyKind.name,
-  id: `${caller.kind === "server" ? "" : (caller.key_id ?? "keyless")} ${request_key}`
-})
-
-/** The stored record of a call's `request_key`. */
-export const storedRequestKey = (
-  call: Call,
-  input: StartInput,
-  version: number,
-  requestKey: RequestKey
-): StoredRecord =>
-  requestKeyKind.record(requestKey, {
-    id: requestKeyOf(call, input).id,
-    version,
-    created_at: call.moment.now,
-    updated_at: call.moment.now
-  })
 
 /** A start call that has passed all checks. */
 export interface CheckedStart {

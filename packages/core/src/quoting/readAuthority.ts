@@ -3,8 +3,8 @@ import * as ReadHandle from "../access/ReadHandle.ts"
 import type { Seal } from "../access/sealing/Seal.ts"
 import type { Call } from "../calls/Call.ts"
 import type { Storage } from "../storage/Storage.ts"
+import * as ApplicationRecord from "./ApplicationRecord.ts"
 import type { QuoteRequest } from "./QuoteRequest.ts"
-import * as Start from "./Start.ts"
 
 /**
  * Whether the caller may read a request in its workspace. Server keys and a partner link for the request may. All other
@@ -21,13 +21,13 @@ export const mayRead = Effect.fnUntraced(function* (
   if (caller.read_handle === null) return false
   const stored = yield* storage.get({
     workspace_id: caller.workspace_id,
-    kind: Start.applicationKind.name,
+    kind: ApplicationRecord.kind.name,
     id: request.application_id
   })
-  const readHandle = Option.isSome(stored) ? Start.applicationKind.value(stored.value).read_handle : null
+  const readHandle = Option.isSome(stored) ? ApplicationRecord.kind.value(stored.value).read_handle : null
   return (
     readHandle !== null &&
-    (yield* ReadHandle.opens(
+    (yield* ReadHandle.isValid(
       seal,
       { workspace_id: caller.workspace_id, id: request.id, handle: caller.read_handle, now: moment.now },
       readHandle

@@ -33,7 +33,7 @@ const slotOf = (id: WorkspaceId): number =>
  * Makes a function that sweeps a slot, for a storage backend or one of its cells. A slot that was missed because the
  * storage or cell was unavailable is swept together with the next one.
  */
-const sweeping = <E>(
+const makeSweepSlot = <E>(
   list: StorageCell["workspaces"],
   sweep: Sweep<E>
 ): ((slot: number) => Effect.Effect<void, E | StorageUnavailable>) => {
@@ -151,8 +151,8 @@ const makeForever = Effect.fnUntraced(function* (sweep: Sweep<StorageUnavailable
 
   const parts =
     storage.cells === undefined
-      ? [{ cell: null, sweepSlot: sweeping(storage.workspaces, sweepLogged) }]
-      : storage.cells.map((cell) => ({ cell: cell.name, sweepSlot: sweeping(cell.workspaces, sweepLogged) }))
+      ? [{ cell: null, sweepSlot: makeSweepSlot(storage.workspaces, sweepLogged) }]
+      : storage.cells.map((cell) => ({ cell: cell.name, sweepSlot: makeSweepSlot(cell.workspaces, sweepLogged) }))
 
   /** Whether this host is the first to begin this minute's sweep. */
   const claimsThisMinute = (now: number) => {

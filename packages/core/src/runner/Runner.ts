@@ -95,7 +95,7 @@ export class Runner extends Context.Service<
       })
 
       const runDue = Effect.fnUntraced(function* (workspace_id?: WorkspaceId) {
-        const signal = yield* WorkLoop.wokenByJobs(storage, workspace_id)
+        const signal = yield* WorkLoop.makeJobSignal(storage, workspace_id)
         let jobs = 0
         while (true) {
           const next = yield* runNext(signal, workspace_id)

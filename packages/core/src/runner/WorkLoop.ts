@@ -45,8 +45,8 @@ export const makeClaimer = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
   const handlers = yield* Handlers
-  const release = yield* releasing(storage, { every_ms: pollMs, lease_ms: leaseMs })
-  const outages = noteOutages()
+  const release = yield* makeRelease(storage, { every_ms: pollMs, lease_ms: leaseMs })
+  const outages = makeOutageWatch()
 
   const momentOf = (job: ClaimedJob) =>
     job.ordered
@@ -86,13 +86,13 @@ export const makeClaimer = Effect.gen(function* () {
       storage.claim({ now, lease_ms: leaseMs, limit, ...(workspace_id !== undefined && { workspace_id }) })
     ).pipe(outages.noted)
 
-  return { claim, handleAhead, run, runSequentially: sequential(release), release }
+  return { claim, handleAhead, run, runSequentially: makeSequentialJobs(release), release }
 })
 
 const done = Effect.succeed(true)
 
 /** Notes when storage is unavailable, and tells whether an outage was recent. */
-const noteOutages = () => {
+const makeOutageWatch = () => {
   let lastAt = Number.NEGATIVE_INFINITY
   const note = Effect.map(Clock.currentTimeMillis, (now) => {
     lastAt = now
@@ -115,14 +115,14 @@ export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
   const work = yield* makeClaimer
 
   return Effect.gen(function* () {
-    const signal = yield* wokenByJobs(storage, undefined)
+    const signal = yield* makeJobSignal(storage, undefined)
     // Whether the last claim left no room for more jobs. If so, claim again as soon as a job ends.
     let isFull = false
     const makeRoom = () => {
       if (isFull) signal.wake()
     }
-    const waiting = countWaiting(makeRoom)
-    const backOff = backOffWhenUnavailable(signal.wake)
+    const waiting = makeWaitCounter(makeRoom)
+    const backOff = makeBackOff(signal.wake)
     const fibers = yield* FiberSet.make()
     const { runAll, running, take } = makeRunning(work, { catchUp, watch: backOff.watch, makeRoom })
 
@@ -173,7 +173,7 @@ const makeRunning = (
     readonly catchUp: CatchUp
     /** Called when a job ends. */
     readonly makeRoom: () => void
-    readonly watch: ReturnType<typeof backOffWhenUnavailable>["watch"]
+    readonly watch: ReturnType<typeof makeBackOff>["watch"]
   }
 ) => {
   const running = new Set<ClaimedJob>()
@@ -235,7 +235,7 @@ const measure = Effect.fnUntraced(function* (claimed: Pick<JobClaim, "jobs" | "n
 })
 
 /** Counts the jobs that wait for a carrier or an endpoint, and calls `onWait` whenever a job begins to wait. */
-const countWaiting = (onWait: () => void) => {
+const makeWaitCounter = (onWait: () => void) => {
   let count = 0
   return {
     count: () => count,
@@ -268,7 +268,7 @@ const countWaiting = (onWait: () => void) => {
  * A failed job is due again immediately. If claims work but results cannot be stored, as on a full disk, the job would
  * otherwise run in a loop and send its webhook each time. `begin` wakes the loop, so that the pause begins immediately.
  */
-const backOffWhenUnavailable = (begin: () => void) => {
+const makeBackOff = (begin: () => void) => {
   let isLost = false
   let pauseMs = pollMs
   return {
@@ -306,7 +306,7 @@ const concurrentGroups = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<Readon
  * Makes a signal that wakes when jobs are stored or finished: in the given workspace, or, if no workspace is given, in
  * any workspace.
  */
-export const wokenByJobs = Effect.fnUntraced(function* (
+export const makeJobSignal = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   workspace_id: WorkspaceId | undefined
 ) {
@@ -352,7 +352,7 @@ type Release = (jobs: ReadonlyArray<ClaimedJob>) => Effect.Effect<void>
  * Makes a function that keeps trying to release jobs as long as the scope is open. Therefore, only the jobs of a
  * process that died must wait until their leases expire.
  */
-const releasing = Effect.fnUntraced(function* (
+const makeRelease = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   retry: ReleaseRetry
 ): Effect.fn.Return<Release, never, Scope.Scope> {
@@ -377,7 +377,7 @@ type SequentialJobs = <R>(
  * Runs claimed jobs one after another. If it is interrupted or storage is unavailable, it releases the jobs that were
  * not done. If an ordered job was not done, it also releases the ordered jobs behind it, which must wait for that job.
  */
-const sequential =
+const makeSequentialJobs =
   (release: Release): SequentialJobs =>
   (jobs, runOne) => {
     const [first] = jobs

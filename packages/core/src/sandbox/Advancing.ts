@@ -3,7 +3,7 @@ import { Workspaces } from "../access/Workspaces.ts"
 import { makeKeyedMutex } from "../concurrency/KeyedMutex.ts"
 import * as Monotonic from "../concurrency/Monotonic.ts"
 import { Retention } from "../runner/Retention.ts"
-import { wokenByJobs } from "../runner/WorkLoop.ts"
+import { makeJobSignal } from "../runner/WorkLoop.ts"
 import { Storage } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
@@ -42,7 +42,7 @@ export const make = Effect.gen(function* () {
     target: AdvanceSteps.AdvanceTarget,
     progress: Ref.Ref<AdvanceProgress.Progress>
   ) {
-    const signal = yield* wokenByJobs(storage, workspace_id)
+    const signal = yield* makeJobSignal(storage, workspace_id)
     const run: AdvanceSteps.AdvanceRun = { workspace_id, target, progress }
     const step = inTurn(workspace_id, advance.step(run, signal))
     const log = yield* logging(workspace_id, progress, "A sandbox's clock is still advancing", logEveryMs)

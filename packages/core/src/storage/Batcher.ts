@@ -70,7 +70,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
   const run = yield* FiberSet.makeRuntime()
   const clock = yield* Clock.Clock
   const unavailable = Exit.fail(options.unavailable)
-  const sendAll = sendingAll(options, clock)
+  const sendAll = makeSendAll(options, clock)
   const queues = new Map<string, Queue<A, B, E>>()
   let isClosed = false
   // Finalizers run in reverse order, so the batcher closes before its sending fibers are interrupted. An item that
@@ -109,7 +109,7 @@ const waitingFor = <A, B, E>(
  * Sends a queue in batches until it is empty, and then calls `onEnd`. If it is interrupted, the waiting items fail as
  * unavailable.
  */
-const sendingAll = <A, B, E>(options: BatcherOptions<A, B, E>, clock: Clock.Clock) => {
+const makeSendAll = <A, B, E>(options: BatcherOptions<A, B, E>, clock: Clock.Clock) => {
   const { max_wait_ms, send } = options
   const maxWait = BigInt(Math.round(max_wait_ms * 1e6))
   const unavailable = Exit.fail(options.unavailable)

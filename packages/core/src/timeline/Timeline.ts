@@ -6,7 +6,7 @@ import type { CircuitNote } from "../quoting/asking/CircuitNote.ts"
 import type { QuoteConsent } from "../quoting/Consent.ts"
 import type { ErasureRecord } from "../quoting/erasing/Erasure.ts"
 import type { CarrierResult, QuoteRequest } from "../quoting/QuoteRequest.ts"
-import type { Attempt, KeptDelivery } from "../webhooks/records/Delivery.ts"
+import type { Attempt, StoredDelivery } from "../webhooks/records/Delivery.ts"
 import type { QuoteId, QuoteRequestId, SubscriptionId, WorkspaceId } from "../wire/Ids.ts"
 import { type Timestamp, toMillis } from "../wire/Timestamp.ts"
 
@@ -64,7 +64,7 @@ interface OfQuote extends OfCarrier {
   readonly reason: string
 }
 
-interface OfDelivery extends Pick<KeptDelivery, "event_id" | "event_type" | "status"> {
+interface OfDelivery extends Pick<StoredDelivery, "event_id" | "event_type" | "status"> {
   readonly subscription_id: SubscriptionId
   readonly attempts: ReadonlyArray<Attempt>
 }

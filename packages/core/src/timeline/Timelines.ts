@@ -3,10 +3,10 @@ import * as FinishedCall from "../calls/FinishedCall.ts"
 import * as StoredExchange from "../carriers/recorder/StoredExchange.ts"
 import { Event } from "../events/Event.ts"
 import * as CircuitNote from "../quoting/asking/CircuitNote.ts"
+import * as ConsentRecord from "../quoting/ConsentRecord.ts"
 import * as Erasure from "../quoting/erasing/Erasure.ts"
 import * as Quote from "../quoting/Quote.ts"
 import * as QuoteRequest from "../quoting/QuoteRequest.ts"
-import * as Start from "../quoting/Start.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import { readOne, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as Delivery from "../webhooks/records/Delivery.ts"
@@ -192,7 +192,7 @@ const ofQuote = ({ at, quote }: QuoteVersion): Timeline.Entry => ({
 
 /** The consent that the service recorded. Empty for callers with a key, because their own systems record consent. */
 const consentOf = (storage: Port, workspace_id: WorkspaceId, { application_id: id }: QuoteRequest.QuoteRequest) =>
-  Effect.map(readOne(storage, Start.consentKind, workspace_id, id), (storedConsent) => {
+  Effect.map(readOne(storage, ConsentRecord.kind, workspace_id, id), (storedConsent) => {
     const consent = storedConsent?.quote_consent ?? null
     return consent === null ? [] : [Timeline.ofConsent(consent)]
   })

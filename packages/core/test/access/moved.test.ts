@@ -76,8 +76,8 @@ describe("sealed data that was copied elsewhere", () => {
     Effect.gen(function* () {
       const seal = yield* Seal
       const handle = (yield* ReadHandle.derive(seal, from, null)) ?? ""
-      const kept = yield* ReadHandle.keep(seal, from, handle, 0)
-      assert.strictEqual(yield* ReadHandle.opens(seal, { ...to, handle, now: 0 }, kept), isEqual(from, to))
+      const kept = yield* ReadHandle.toStoredHandle(seal, from, handle, 0)
+      assert.strictEqual(yield* ReadHandle.isValid(seal, { ...to, handle, now: 0 }, kept), isEqual(from, to))
       assert.strictEqual((yield* ReadHandle.derive(seal, to, kept.check)) === handle, isEqual(from, to))
     }).pipe(Effect.provide(layer))
   )

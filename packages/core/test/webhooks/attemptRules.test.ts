@@ -45,7 +45,7 @@ type Attempt = typeof Attempt.Type
 /** Attempts that ended one after the other, some days apart, occasionally two of one delivery. */
 const attempts = Arbitrary.array(Arbitrary.schema(Attempt))
 
-const queued = (place: number): Delivery.KeptDelivery =>
+const queued = (place: number): Delivery.StoredDelivery =>
   Delivery.make({
     subscription_id: id,
     event_id: `evt_${`${place}`.padStart(26, "0")}`,
@@ -56,7 +56,7 @@ const queued = (place: number): Delivery.KeptDelivery =>
 
 const endedOf = (
   { schedule_step, answer, hours, takes_ms }: Attempt,
-  delivery: Delivery.KeptDelivery
+  delivery: Delivery.StoredDelivery
 ): EndedAttempt => {
   const attempted_at = began + hours * hourMs
   const outcome: Delivery.AttemptOutcome = {
@@ -71,7 +71,7 @@ const endedOf = (
   return { schedule_step, delivery, outcome, now: attempted_at }
 }
 
-type Deliveries = ReadonlyMap<string, Delivery.KeptDelivery>
+type Deliveries = ReadonlyMap<string, Delivery.StoredDelivery>
 
 /** The stored records after a change. */
 const stored = (endpoint: Endpoint, deliveries: Deliveries, { writes }: Pick<Change, "writes">) => {

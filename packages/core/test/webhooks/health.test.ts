@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type AttemptOutcome, shutOffAfterMs } from "../../src/webhooks/records/Delivery.ts"
-import { attemptedHealth, isShutOff, type KeptHealth, unknownHealth } from "../../src/webhooks/records/Endpoint.ts"
+import { attemptedHealth, isShutOff, type EndpointHealth, unknownHealth } from "../../src/webhooks/records/Endpoint.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
 import { toMillis } from "../../src/wire/Timestamp.ts"
 import { pass, refusal, runDue, start, work } from "../support/world.ts"
@@ -85,8 +85,8 @@ describe("a subscription's health", () => {
       [20, false],
       [30, false]
     ] as const
-    const after = (order: ReadonlyArray<number>): KeptHealth =>
-      order.reduce<KeptHealth>(
+    const after = (order: ReadonlyArray<number>): EndpointHealth =>
+      order.reduce<EndpointHealth>(
         (health, index) => {
           const [at, confirms] = outcomes[index] ?? assert.fail("no outcome")
           const outcome: AttemptOutcome = {

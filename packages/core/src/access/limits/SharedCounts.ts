@@ -62,7 +62,7 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
   storage: Storage["Service"]
 ): Effect.fn.Return<SharedCounts, never, Scope.Scope> {
   const unsent = new Set<Count>()
-  const sendAll = sending(storage, unsent)
+  const sendAll = makeSendCounts(storage, unsent)
   const begun = Latch.makeUnsafe()
   const flushLatch = Latch.makeUnsafe()
   let answered = Deferred.makeUnsafe<void>()
@@ -110,7 +110,7 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
 })
 
 /** Makes an effect that sends all unsent counts and reads their totals. */
-const sending = (storage: Storage["Service"], unsent: Set<Count>): Effect.Effect<void> => {
+const makeSendCounts = (storage: Storage["Service"], unsent: Set<Count>): Effect.Effect<void> => {
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Count>) {
     const now = yield* Clock.currentTimeMillis
     const additions = batch.map(({ addition, added }) => ({ ...addition, added }))

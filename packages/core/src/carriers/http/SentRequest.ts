@@ -99,7 +99,7 @@ const onConnection =
   <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E | CarrierHttpError> =>
     CarrierConnections.use(({ take }) =>
       take(target.host).pipe(
-        TimeBudget.waiting(() => noFreeConnection(target)),
+        TimeBudget.uncounted(() => noFreeConnection(target)),
         Effect.andThen(request),
         Effect.scoped
       )

@@ -35,7 +35,7 @@ export interface ExchangeSubject {
 
 const make = Effect.gen(function* () {
   const drafts = yield* makeDrafts
-  const findSecrets = findingSecrets(yield* RecentSecrets)
+  const findSecrets = makeFindSecrets(yield* RecentSecrets)
 
   /** The secrets that an answer could repeat. A fictional carrier has no secrets, because nothing is sent to it. */
   const secretsOf = (
@@ -84,7 +84,7 @@ const makeDrafts = Effect.gen(function* () {
 type FindSecrets = (draft: ExchangeDraft, connection: ConnectionValues | undefined) => SecretFinder.SecretFinder
 
 /** Makes a function that finds the secrets that an exchange must not keep or show, based on its current draft. */
-const findingSecrets = (recent: RecentlySent): FindSecrets => {
+const makeFindSecrets = (recent: RecentlySent): FindSecrets => {
   const finderOf = SecretFinder.cachingFinders(maxFinders)
   return (draft, connection) => {
     const sentSecrets = recent.remember(draft.adapter.carrier.id, draft.secretsSent())

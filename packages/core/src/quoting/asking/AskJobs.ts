@@ -11,9 +11,9 @@ import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
 import { commit, retryOnConflict, Storage } from "../../storage/Storage.ts"
 import type { Ids } from "../../wire/Ids.ts"
 import { secondMs } from "../../wire/Timestamp.ts"
+import * as ApplicationRecord from "../ApplicationRecord.ts"
 import type { ChangePart } from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
-import * as Start from "../Start.ts"
 import * as AskMark from "./AskMark.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
 import * as CircuitNote from "./CircuitNote.ts"
@@ -125,7 +125,7 @@ const makeApply = Effect.gen(function* () {
       const change = {
         ...part,
         writes: [...(part.writes ?? []), ...records, ...notes],
-        expects: records.length === 0 ? [] : [Start.factsStored(pendingAsk.request.application_id)],
+        expects: records.length === 0 ? [] : [ApplicationRecord.factsStored(pendingAsk.request.application_id)],
         finishes: job === null ? [] : [job]
       }
       yield* storage.commit(Change.make(pendingAsk.workspace_id, change))

@@ -17,8 +17,8 @@ import type { JobKind, JobQueue, NewJob } from "../../storage/Job.ts"
 import { Storage } from "../../storage/Storage.ts"
 import type { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
 import { toMillis } from "../../wire/Timestamp.ts"
+import * as ApplicationRecord from "../ApplicationRecord.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
-import * as Start from "../Start.ts"
 
 /** An ask without an answer yet, and everything that its reply is checked against. */
 export interface PendingAsk {
@@ -120,8 +120,8 @@ export class PendingAsks extends Context.Service<PendingAsks, Effect.Success<typ
  * request read the same application object, and share its completed facts (docs/decisions/tuning.md).
  */
 const makeCompleteFacts = () => {
-  const completed = new WeakMap<Start.ApplicationRecord, Assumed>()
-  return (line: Line, application: Start.ApplicationRecord): Assumed | null => {
+  const completed = new WeakMap<ApplicationRecord.ApplicationRecord, Assumed>()
+  return (line: Line, application: ApplicationRecord.ApplicationRecord): Assumed | null => {
     const assumed = completed.get(application) ?? line.complete(application.facts, application.assumed_on)
     if (assumed !== null) completed.set(application, assumed)
     return assumed
@@ -157,11 +157,11 @@ const makeAsks = Effect.gen(function* () {
     }
     const stored = yield* storage.get({
       workspace_id,
-      kind: Start.applicationKind.name,
+      kind: ApplicationRecord.kind.name,
       id: request.application_id
     })
     if (Option.isNone(stored)) return null
-    const record = Start.applicationKind.value(stored.value)
+    const record = ApplicationRecord.kind.value(stored.value)
     const assumed = complete(line, record)
     if (assumed === null) return null
     const opened: OpenedRequest = { workspace_id, request, line, assumed, credit_disclosed: record.credit_disclosed }

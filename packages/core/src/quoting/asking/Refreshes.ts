@@ -13,8 +13,8 @@ import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
 import { cents } from "../../wire/Money.ts"
 import { minuteMs } from "../../wire/Timestamp.ts"
+import * as ApplicationRecord from "../ApplicationRecord.ts"
 import * as Quote from "../Quote.ts"
-import * as Start from "../Start.ts"
 import { AskJobs } from "./AskJobs.ts"
 import * as PendingAsks from "./PendingAsks.ts"
 import { checkRefreshed, makeOriginLoader } from "./ReplyRules.ts"
@@ -80,7 +80,7 @@ export const make = Effect.gen(function* () {
       pending,
       recorder.end(pending.draft, PendingAsks.exchangeSubjectOf(pending))
     )
-    const expects = recorded.length === 0 ? [] : [Start.factsStored(pending.request.application_id)]
+    const expects = recorded.length === 0 ? [] : [ApplicationRecord.factsStored(pending.request.application_id)]
     const end = (part: Quote.ChangePart) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
     if (refresh.kind === "withdrawn") return yield* end(withdrawal())
     if (checked === null) {

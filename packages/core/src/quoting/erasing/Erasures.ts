@@ -20,9 +20,9 @@ import * as ApiError from "../../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Input from "../../wire/Input.ts"
 import * as CarrierReference from "../asking/CarrierReference.ts"
+import * as ConsentRecord from "../ConsentRecord.ts"
 import * as Quote from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
-import * as Start from "../Start.ts"
 import * as Erasure from "./Erasure.ts"
 
 const pageSize = 100
@@ -154,9 +154,9 @@ const makeEachOfReceipt = Effect.gen(function* () {
    * the service itself recorded.
    */
   const labelsOf = Effect.fnUntraced(function* (workspace_id: WorkspaceId, receipt: string) {
-    const purpose = Start.purposeOfReceipt(workspace_id)
+    const purpose = ConsentRecord.purposeOfReceipt(workspace_id)
     const macs = yield* Effect.forEach(seal.key_names, (name) => seal.macLike(macOfKey(name), purpose, receipt))
-    return [receipt, ...macs.filter((mac) => mac !== null)].map(Start.labelOfReceipt)
+    return [receipt, ...macs.filter((mac) => mac !== null)].map(ConsentRecord.labelOfReceipt)
   })
 
   return Effect.fnUntraced(function* <E>(
@@ -169,11 +169,11 @@ const makeEachOfReceipt = Effect.gen(function* () {
     for (const label of yield* labelsOf(workspace_id, consent_receipt_id)) {
       yield* eachPage(
         storage,
-        { workspace_id, kind: Start.consentKind.name, labels: [label], order: "oldest", limit: pageSize },
+        { workspace_id, kind: ConsentRecord.kind.name, labels: [label], order: "oldest", limit: pageSize },
         (consents) =>
           Effect.forEach(
             consents,
-            (consent) => onRequest(workspace_id, Start.consentKind.value(consent).quote_request_id),
+            (consent) => onRequest(workspace_id, ConsentRecord.kind.value(consent).quote_request_id),
             {
               discard: true
             }

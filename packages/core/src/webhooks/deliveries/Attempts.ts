@@ -42,8 +42,8 @@ export const make = Effect.gen(function* () {
   const load = makeLoad(storage)
   const send = yield* makeSend
   const write = yield* makeWriter(storage)
-  const abandon = abandoning(storage)
-  const postpone = postponing(storage, abandon)
+  const abandon = makeAbandon(storage)
+  const postpone = makePostpone(storage, abandon)
 
   const attempt = Effect.fnUntraced(function* (job: ClaimedJob, now: number) {
     const { workspace_id } = job
@@ -87,8 +87,8 @@ interface DueDelivery {
   readonly trigger: "manual" | "scheduled"
   /** The step in the delivery's schedule; null for an attempt outside the schedule. */
   readonly schedule_step: number | null
-  readonly delivery: Delivery.KeptDelivery
-  readonly subscription: Endpoint.KeptSubscription
+  readonly delivery: Delivery.StoredDelivery
+  readonly subscription: Endpoint.StoredSubscription
 }
 
 /**
@@ -96,7 +96,7 @@ interface DueDelivery {
  * cancellation or an erasure has made the job obsolete.
  */
 const makeLoad = (storage: StorageService) => {
-  const readSubscription = readingSubscriptions(storage)
+  const readSubscription = makeReadSubscription(storage)
 
   return Effect.fnUntraced(function* (job: ClaimedJob) {
     const { subscription_id, event_id, schedule_step, trigger } = JobPayload.read(job, "deliver")
@@ -119,10 +119,10 @@ const loadDelivery = (
   eventId: string
 ) => readOne(storage, Delivery.kind, workspace_id, Delivery.idOf(subscriptionId, eventId))
 
-type SubscriptionRead = Fiber.Fiber<Endpoint.KeptSubscription | null, StorageUnavailable>
+type SubscriptionRead = Fiber.Fiber<Endpoint.StoredSubscription | null, StorageUnavailable>
 
 /** Makes a function that begins to read a subscription. Jobs from the same claim share the read. */
-const readingSubscriptions = (storage: StorageService) => {
+const makeReadSubscription = (storage: StorageService) => {
   // The jobs of a claim begin together, so only the latest claim's reads are kept.
   let newest: typeof ConcurrentClaim.Service = null
   let shared = new Map<SubscriptionId, SubscriptionRead>()
@@ -161,13 +161,13 @@ interface OpenedSecret {
  * Makes a function that returns the keys of the secrets that are valid at a given time, newest first. It dies if no
  * secret can be opened, because nothing may then be sent.
  */
-const openingKeys = (seal: Seal["Service"]) => {
+const makeOpenKeys = (seal: Seal["Service"]) => {
   const opened = new BoundedMap<string, OpenedSecret>(maxOpened)
 
   const open = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     subscription_id: SubscriptionId,
-    secrets: ReadonlyArray<Endpoint.KeptSecret>
+    secrets: ReadonlyArray<Endpoint.StoredSecret>
   ) {
     const purpose = Endpoint.purposeOfSecrets(workspace_id, subscription_id)
     const keys: Array<Mac.Key> = []
@@ -181,7 +181,7 @@ const openingKeys = (seal: Seal["Service"]) => {
     return keys.length === 0 ? yield* Effect.die(new Error("No signing secret can be opened")) : keys
   })
 
-  return (workspace_id: WorkspaceId, subscription: Endpoint.KeptSubscription, now: number) => {
+  return (workspace_id: WorkspaceId, subscription: Endpoint.StoredSubscription, now: number) => {
     const secrets = Endpoint.validSecrets(subscription, now)
     const openedKeys = secrets.flatMap(({ sealed }) => {
       const openedSecret = opened.get(sealed)
@@ -197,7 +197,7 @@ const openingKeys = (seal: Seal["Service"]) => {
 
 /** Makes a function that signs a delivery and sends it. */
 const makeSend = Effect.gen(function* () {
-  const openKeys = openingKeys(yield* Seal)
+  const openKeys = makeOpenKeys(yield* Seal)
   const sign = Signature.keySigner(yield* Mac.Mac)
   const sender = yield* WebhookSender.loggable
   const prefix = yield* WebhookHeaderPrefix
@@ -229,7 +229,7 @@ const postponedMs = (times: number): number => Math.min(5 * secondMs * times, 5 
  * Makes a function that postpones an attempt for which this host had no free connection. Nothing was sent, so the
  * attempt says nothing about the endpoint and is not recorded.
  */
-const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof abandoning>) =>
+const makePostpone = (storage: Storage["Service"], abandon: ReturnType<typeof makeAbandon>) =>
   Effect.fnUntraced(function* ({ job, schedule_step }: DueDelivery, endedAt: number) {
     const payload = JobPayload.read(job, "deliver")
     const postponed = (payload.postponed ?? 0) + 1
@@ -250,7 +250,7 @@ const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof aban
   })
 
 /** Makes a function that abandons an attempt whose job failed too often. The delivery fails, and can be replayed. */
-const abandoning = (storage: Storage["Service"]) =>
+const makeAbandon = (storage: Storage["Service"]) =>
   Effect.fnUntraced(function* (job: ClaimedJob, now: number) {
     const { subscription_id, event_id, schedule_step } = JobPayload.read(job, "deliver")
     const delivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, event_id)

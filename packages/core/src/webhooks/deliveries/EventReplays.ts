@@ -9,7 +9,7 @@ import { commit, endOfFeed, readOne, retryOnConflict, Storage } from "../../stor
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import * as Delivery from "../records/Delivery.ts"
-import { type KeptSubscription, receives } from "../records/Endpoint.ts"
+import { receives, type StoredSubscription } from "../records/Endpoint.ts"
 import { activeSubscriptions } from "../records/SubscriptionStore.ts"
 import { dueAt, type EventReplay, kind, maxReplayed, orderOf, type ReplayCode } from "./EventReplay.ts"
 import { payloadOf } from "./Publishing.ts"
@@ -88,7 +88,7 @@ interface RecordKey {
 
 /** One event to send to one subscription. */
 interface ReplayStep {
-  readonly subscription: KeptSubscription
+  readonly subscription: StoredSubscription
   readonly event: RecordedEvent
 }
 

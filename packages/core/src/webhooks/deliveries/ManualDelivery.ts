@@ -35,7 +35,7 @@ export const make = Effect.gen(function* () {
   /** Queues a test or a replay. The same change stores the response, in case the caller never receives it. */
   const enqueue = <A>(
     call: Call,
-    delivery: Delivery.KeptDelivery,
+    delivery: Delivery.StoredDelivery,
     writes: ReadonlyArray<StoredRecord>,
     answer: { readonly kind: Kind<string, A>; readonly id: string; readonly result: A }
   ) => {
@@ -47,7 +47,7 @@ export const make = Effect.gen(function* () {
   }
 
   /** Checks that the subscription receives events, and that its host is still public. */
-  const checkReceives = Effect.fnUntraced(function* (subscription: Endpoint.KeptSubscription) {
+  const checkReceives = Effect.fnUntraced(function* (subscription: Endpoint.StoredSubscription) {
     if (!Endpoint.receives(subscription)) {
       return yield* ApiError.make("conflict", {
         message: "The subscription is disabled, or its delivery is turned off.",

@@ -37,7 +37,7 @@ export const withDeliveries = (
     cache.delete(workspaceId)
   }
 
-  const deliver = delivering(storage, revisions, workspaces)
+  const deliver = makeCommitWithDeliveries(storage, revisions, workspaces)
 
   const reloadAndDeliver = (change: Change) =>
     Effect.flatMap(Recipients.load(storage, change.workspace_id), (recipients) => {
@@ -79,7 +79,11 @@ export const withDeliveries = (
  * Makes a function that commits a change together with the deliveries of its events. The change expects that the
  * recipients have not changed.
  */
-const delivering = (storage: StorageService, revisions: Revisions["Service"], workspaces: Workspaces["Service"]) => {
+const makeCommitWithDeliveries = (
+  storage: StorageService,
+  revisions: Revisions["Service"],
+  workspaces: Workspaces["Service"]
+) => {
   const deliverTo = Effect.fnUntraced(function* (
     change: Change,
     wanted: ReadonlyArray<WantedEvent>,
@@ -136,12 +140,12 @@ interface WantedEvent {
   readonly stored: NewEvent
   readonly json: Json.Json<Event>
   readonly type: string
-  readonly subscriptions: ReadonlyArray<Endpoint.KeptSubscription>
+  readonly subscriptions: ReadonlyArray<Endpoint.StoredSubscription>
 }
 
 const wantedBy = (
   event: NewEvent,
-  recipients: ReadonlyArray<Endpoint.KeptSubscription>
+  recipients: ReadonlyArray<Endpoint.StoredSubscription>
 ): ReadonlyArray<WantedEvent> => {
   if (recipients.length === 0) return []
   const json = Json.fromText<Event>(event.body)
@@ -151,8 +155,8 @@ const wantedBy = (
 }
 
 interface Queued {
-  readonly delivery: Delivery.KeptDelivery
-  readonly subscription: Endpoint.KeptSubscription
+  readonly delivery: Delivery.StoredDelivery
+  readonly subscription: Endpoint.StoredSubscription
 }
 
 const enqueueFor = (

@@ -26,7 +26,7 @@ export const RecoveryFilter = Schema.Struct({
 export type RecoveryFilter = typeof RecoveryFilter.Type
 
 /** The allowed rates, in deliveries per minute: the lowest, the highest, the highest for owners, and the default. */
-export const pace = { least: 1, most: 600, most_of_owners: 60, usual: 60 } as const
+export const pace = { least: 1, most: 600, most_for_owners: 60, default: 60 } as const
 
 /** A recovery as stored. Times are milliseconds of workspace time. */
 export const Recovery = Schema.Struct({
@@ -72,7 +72,7 @@ export const toStored = (recovery: Recovery, version: number): StoredRecord =>
   })
 
 /** Whether a recovery resends this delivery. The list has already selected deliveries by time. */
-export const matches = ({ event_types, statuses }: RecoveryFilter, delivery: Delivery.KeptDelivery): boolean =>
+export const matches = ({ event_types, statuses }: RecoveryFilter, delivery: Delivery.StoredDelivery): boolean =>
   statuses.some((status) => status === delivery.status) &&
   (event_types === null || event_types.includes(delivery.event_type))
 

@@ -23,7 +23,7 @@ export const recoveryFields = {
     description: "Only deliveries created before this time of the workspace; until now by default"
   }),
   per_minute: Schema.optionalKey(wholeNumber(Recovery.pace.least, Recovery.pace.most)).annotateKey({
-    description: `How many deliveries are sent in a minute, at most ${Recovery.pace.most}; ${Recovery.pace.usual} by default`
+    description: `How many deliveries are sent in a minute, at most ${Recovery.pace.most}; ${Recovery.pace.default} by default`
   })
 }
 
@@ -33,8 +33,8 @@ const Id = Schema.String.annotateKey({ description: "The subscription, `sub_…`
 export const RecoveryInput = Schema.Struct({
   id: Id,
   ...recoveryFields,
-  per_minute: Schema.optionalKey(wholeNumber(Recovery.pace.least, Recovery.pace.most_of_owners)).annotateKey({
-    description: `How many deliveries are sent in a minute: 1 to ${Recovery.pace.most_of_owners}; ${Recovery.pace.usual} by default`
+  per_minute: Schema.optionalKey(wholeNumber(Recovery.pace.least, Recovery.pace.most_for_owners)).annotateKey({
+    description: `How many deliveries are sent in a minute: 1 to ${Recovery.pace.most_for_owners}; ${Recovery.pace.default} by default`
   })
 })
 
@@ -60,7 +60,7 @@ export interface RecoveryChoice {
 /** Makes the request from a caller's choices, with defaults filled in. `now` is in milliseconds of workspace time. */
 export const requestOf = (
   subscription_id: string,
-  { created_after, created_before, event_types, per_minute = Recovery.pace.usual, statuses }: RecoveryChoice,
+  { created_after, created_before, event_types, per_minute = Recovery.pace.default, statuses }: RecoveryChoice,
   now: number
 ): RecoveryRequest => ({
   subscription_id,

@@ -29,19 +29,19 @@ export const Attempt = Schema.Struct({
 export type Attempt = typeof Attempt.Type
 
 /** An attempt as stored, with the cause of a failure. */
-export const KeptAttempt = Schema.Struct({
+export const StoredAttempt = Schema.Struct({
   ...Attempt.fields,
   failure: Schema.optionalKey(Schema.Literals(sendFailures)).annotateKey({
     description: "Why the endpoint gave no complete response; only operators see it"
   })
 })
-export type KeptAttempt = typeof KeptAttempt.Type
+export type StoredAttempt = typeof StoredAttempt.Type
 
 /**
  * An attempt as its organization sees it. The cause is left out, because it could reveal which ports of a network are
  * open.
  */
-export const withoutCause = ({ failure: _, ...attempt }: KeptAttempt): Attempt => attempt
+export const withoutCause = ({ failure: _, ...attempt }: StoredAttempt): Attempt => attempt
 
 const fields = {
   event_id: Schema.String.annotateKey({ description: "The event that is delivered" }),
@@ -82,7 +82,7 @@ const maxAttemptsShown = 20
 export const shutOffAfterMs = 5 * dayMs
 
 /** A delivery as stored. Times are milliseconds of workspace time. */
-export const KeptDelivery = Schema.Struct({
+export const StoredDelivery = Schema.Struct({
   subscription_id: SubscriptionId,
   version: Schema.Int,
   /** Counts the steps in the delivery's schedule. A job for an earlier step makes no attempt. */
@@ -95,7 +95,7 @@ export const KeptDelivery = Schema.Struct({
   created_at: Schema.Int,
   next_attempt_at: Schema.NullOr(Schema.Int),
   /** The attempts, newest first. */
-  attempts: Schema.Array(KeptAttempt),
+  attempts: Schema.Array(StoredAttempt),
   /** The body that is sent in every attempt. */
   payload: Schema.String,
   /** How many retries have been used since the event was queued or replayed. */
@@ -103,12 +103,15 @@ export const KeptDelivery = Schema.Struct({
   /** The times of the delivery's replays, in milliseconds of real time. Five replays a day are allowed. */
   replays: Schema.Array(Schema.Int)
 })
-export type KeptDelivery = typeof KeptDelivery.Type
+export type StoredDelivery = typeof StoredDelivery.Type
+
+/** The former names, which `@quotewire/core/testing` exports. */
+export { StoredAttempt as KeptAttempt, StoredDelivery as KeptDelivery }
 
 /** The record kind for deliveries. The records are listed by subscription, in the order of their events. */
 export const kind = Kind.make({
   name: "delivery",
-  schema: KeptDelivery,
+  schema: StoredDelivery,
   kept_for: { period: "events", clock: "workspace" },
   listing: (delivery) => ({
     parent: delivery.subscription_id,
@@ -128,7 +131,7 @@ export const make = (options: {
   readonly at: number
   /** When the first attempt is due; immediately by default. */
   readonly due_at?: number
-}): KeptDelivery => ({
+}): StoredDelivery => ({
   subscription_id: options.subscription_id,
   version: 1,
   schedule_step: 1,
@@ -145,7 +148,7 @@ export const make = (options: {
 })
 
 /** Whether more attempts will follow. */
-export const isOpen = ({ status }: KeptDelivery): boolean => status === "pending" || status === "retrying"
+export const isOpen = ({ status }: StoredDelivery): boolean => status === "pending" || status === "retrying"
 
 /** The result of an attempt. */
 export interface AttemptOutcome {
@@ -165,8 +168,8 @@ export interface AttemptOutcome {
 }
 
 /** Records an attempt in the delivery, and changes nothing else. */
-export const withAttempt = (delivery: KeptDelivery, outcome: AttemptOutcome): KeptDelivery => {
-  const attempt: KeptAttempt = {
+export const withAttempt = (delivery: StoredDelivery, outcome: AttemptOutcome): StoredDelivery => {
+  const attempt: StoredAttempt = {
     attempted_at: fromMillis(outcome.attempted_at),
     status: outcome.confirmed ? "succeeded" : "failed",
     response_status_code: outcome.response_status_code,
@@ -182,7 +185,7 @@ export const withAttempt = (delivery: KeptDelivery, outcome: AttemptOutcome): Ke
 }
 
 /** The delivery after a scheduled or manual attempt: succeeded, to be retried, or failed. */
-export const attempted = (delivery: KeptDelivery, outcome: AttemptOutcome): KeptDelivery => {
+export const attempted = (delivery: StoredDelivery, outcome: AttemptOutcome): StoredDelivery => {
   const after = { ...withAttempt(delivery, outcome), schedule_step: delivery.schedule_step + 1 }
   if (outcome.confirmed) return finished(after, "succeeded")
   const waitMs = retriesAfterMs[delivery.retries]
@@ -191,25 +194,25 @@ export const attempted = (delivery: KeptDelivery, outcome: AttemptOutcome): Kept
 }
 
 /** The delivery with its next attempt postponed, because nothing was sent this time. */
-export const postponed = (delivery: KeptDelivery, until: number): KeptDelivery => ({
+export const postponed = (delivery: StoredDelivery, until: number): StoredDelivery => ({
   ...delivery,
   version: delivery.version + 1,
   next_attempt_at: until
 })
 
 /** The delivery with a final status. Its version stays the same. */
-export const finished = (delivery: KeptDelivery, status: "succeeded" | "failed" | "cancelled"): KeptDelivery => ({
+export const finished = (delivery: StoredDelivery, status: "succeeded" | "failed" | "cancelled"): StoredDelivery => ({
   ...delivery,
   status,
   next_attempt_at: null
 })
 
 /** The times of the replays that count toward the daily limit. `realNow` is in milliseconds. */
-export const recentReplays = ({ replays }: KeptDelivery, realNow: number): ReadonlyArray<number> =>
+export const recentReplays = ({ replays }: StoredDelivery, realNow: number): ReadonlyArray<number> =>
   replays.filter((replay) => replay > realNow - dayMs)
 
 /** The delivery after a replay was requested. Its retry schedule starts over. */
-export const replayed = (delivery: KeptDelivery, now: number, realNow: number): KeptDelivery => ({
+export const replayed = (delivery: StoredDelivery, now: number, realNow: number): StoredDelivery => ({
   ...delivery,
   version: delivery.version + 1,
   schedule_step: delivery.schedule_step + 1,
@@ -223,19 +226,19 @@ export const replayed = (delivery: KeptDelivery, now: number, realNow: number): 
 export const maxReplays = 5
 
 /** The delivery after it was cancelled. No more attempts are made. */
-export const cancelled = (delivery: KeptDelivery): KeptDelivery => finished(withNextStep(delivery), "cancelled")
+export const cancelled = (delivery: StoredDelivery): StoredDelivery => finished(withNextStep(delivery), "cancelled")
 
 /** The delivery after its job was abandoned. */
-export const abandoned = (delivery: KeptDelivery): KeptDelivery => finished(withNextStep(delivery), "failed")
+export const abandoned = (delivery: StoredDelivery): StoredDelivery => finished(withNextStep(delivery), "failed")
 
-const withNextStep = (delivery: KeptDelivery): KeptDelivery => ({
+const withNextStep = (delivery: StoredDelivery): StoredDelivery => ({
   ...delivery,
   version: delivery.version + 1,
   schedule_step: delivery.schedule_step + 1
 })
 
 /** A delivery as the log lists it. */
-export const entryOf = (delivery: KeptDelivery): DeliveryEntry => ({
+export const entryOf = (delivery: StoredDelivery): DeliveryEntry => ({
   event_id: delivery.event_id,
   event_type: delivery.event_type,
   status: delivery.status,
@@ -253,7 +256,7 @@ export const idOf = (subscriptionId: SubscriptionId, eventId: string): string =>
 export const idPrefixOf = (eventId: string): string => `${eventId.slice(-bodyCharacters)} `
 
 /** The stored record of one version of a delivery. */
-export const toStored = (delivery: KeptDelivery, now: number): StoredRecord =>
+export const toStored = (delivery: StoredDelivery, now: number): StoredRecord =>
   kind.record(delivery, {
     id: idOf(delivery.subscription_id, delivery.event_id),
     version: delivery.version,
@@ -291,19 +294,19 @@ const jumpedMs = 5 * minuteMs
  * While a sandbox's clock advances, `now` is the clock's target: the clock is about to jump over attempts that are due
  * before it.
  */
-export const attemptJob = (delivery: KeptDelivery, endpoint: Recipient, now: number): NewJob =>
+export const attemptJob = (delivery: StoredDelivery, endpoint: Recipient, now: number): NewJob =>
   jobOf(delivery, delivery.schedule_step, "scheduled", laneOf(delivery, endpoint, now))
 
 /**
  * The job for the attempt of a test or a manual replay. It shares the lane of new events, because someone is waiting
  * for it.
  */
-export const manualJob = (delivery: KeptDelivery): NewJob =>
+export const manualJob = (delivery: StoredDelivery): NewJob =>
   jobOf(delivery, delivery.schedule_step, "manual", lanes.fresh)
 
 /** The lane for an attempt. `now` is a time that the clock has reached or will jump to. */
 const laneOf = (
-  { retries, next_attempt_at }: KeptDelivery,
+  { retries, next_attempt_at }: StoredDelivery,
   { hangs, environment }: Recipient,
   now: number
 ): JobLane => {
@@ -320,7 +323,12 @@ const laneOf = (
  * An attempt that is only a few minutes late was not jumped over. In a sandbox, attempts in the `one_by_one` lane stay
  * there.
  */
-export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Recipient, now: number): NewJob | null => {
+export const movedJob = (
+  job: ClaimedJob,
+  delivery: StoredDelivery,
+  endpoint: Recipient,
+  now: number
+): NewJob | null => {
   const { subscription_id } = delivery
   const oneByOne = laneFor(subscription_id, lanes.one_by_one)
   if (endpoint.environment === "sandbox" && job.lane?.name === oneByOne.name) return null
@@ -346,11 +354,11 @@ const partsOf = (job: ClaimedJob): NewJob => ({
  *
  * If `scheduleStep` is null, the attempt is made outside the schedule, regardless of the delivery's state.
  */
-export const replayJob = (delivery: KeptDelivery, scheduleStep: number | null, dueAt: number): NewJob =>
+export const replayJob = (delivery: StoredDelivery, scheduleStep: number | null, dueAt: number): NewJob =>
   jobOf({ ...delivery, next_attempt_at: dueAt }, scheduleStep, "manual", lanes.replays)
 
 const jobOf = (
-  { subscription_id, event_id, next_attempt_at, created_at }: KeptDelivery,
+  { subscription_id, event_id, next_attempt_at, created_at }: StoredDelivery,
   schedule_step: number | null,
   trigger: "manual" | "scheduled",
   lane: JobLane

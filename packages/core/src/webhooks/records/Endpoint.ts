@@ -14,7 +14,7 @@ import * as Delivery from "./Delivery.ts"
  */
 
 /** A signing secret as stored. */
-export const KeptSecret = Schema.Struct({
+export const StoredSecret = Schema.Struct({
   sealed: Schema.String,
   /** When the secret stops signing, in milliseconds of workspace time; null for the newest secret. */
   expires_at: Schema.NullOr(Schema.Int),
@@ -24,10 +24,10 @@ export const KeptSecret = Schema.Struct({
    */
   key: Schema.NullOr(Schema.String)
 })
-export type KeptSecret = typeof KeptSecret.Type
+export type StoredSecret = typeof StoredSecret.Type
 
 /** A subscription as stored. Times are milliseconds of workspace time. */
-export const KeptSubscription = Schema.Struct({
+export const StoredSubscription = Schema.Struct({
   id: SubscriptionId,
   version: Schema.Int,
   environment: Environment,
@@ -45,7 +45,7 @@ export const KeptSubscription = Schema.Struct({
    */
   hangs: Schema.Boolean,
   /** The secrets, newest first. */
-  secrets: Schema.Array(KeptSecret),
+  secrets: Schema.Array(StoredSecret),
   /**
    * The rotation in progress, with its secret and the deadline for finishing it; null if no rotation is in progress.
    */
@@ -55,15 +55,15 @@ export const KeptSubscription = Schema.Struct({
   created_at: Schema.Int,
   updated_at: Schema.Int
 })
-export type KeptSubscription = typeof KeptSubscription.Type
+export type StoredSubscription = typeof StoredSubscription.Type
 
 /**
  * The record kind for subscriptions, keyed by ID. Lists can select the active subscriptions, or the subscriptions that
  * their owner can see.
  */
-export const subscriptionKind: Kind.Kind<"subscription", KeptSubscription> = Kind.make({
+export const subscriptionKind: Kind.Kind<"subscription", StoredSubscription> = Kind.make({
   name: "subscription",
-  schema: KeptSubscription,
+  schema: StoredSubscription,
   survives_reset: true,
   sealed_texts: (workspaceId, record) => secretsIn(workspaceId, subscriptionKind.value(record)),
   listing: (subscription) => ({
@@ -80,7 +80,7 @@ export const subscriptionKind: Kind.Kind<"subscription", KeptSubscription> = Kin
 export const purposeOfSecrets = (workspaceId: WorkspaceId, id: SubscriptionId): string =>
   `signing secret ${workspaceId} ${id}`
 
-const secretsIn = (workspaceId: WorkspaceId, subscription: KeptSubscription): Kind.SealedTexts => {
+const secretsIn = (workspaceId: WorkspaceId, subscription: StoredSubscription): Kind.SealedTexts => {
   const { id, rotation, secrets, updated_at } = subscription
   return {
     purpose: purposeOfSecrets(workspaceId, id),
@@ -104,10 +104,10 @@ const secretsIn = (workspaceId: WorkspaceId, subscription: KeptSubscription): Ki
  * `created_at`.
  */
 export const changed = (
-  subscription: KeptSubscription,
-  changes: Partial<Omit<KeptSubscription, "id" | "version" | "environment" | "created_at">>,
+  subscription: StoredSubscription,
+  changes: Partial<Omit<StoredSubscription, "id" | "version" | "environment" | "created_at">>,
   now: number
-): KeptSubscription => ({
+): StoredSubscription => ({
   ...subscription,
   ...changes,
   version: subscription.version + 1,
@@ -115,11 +115,11 @@ export const changed = (
 })
 
 /** Whether events are delivered to this subscription. */
-export const receives = (subscription: KeptSubscription): boolean =>
+export const receives = (subscription: StoredSubscription): boolean =>
   subscription.status === "active" && subscription.delivery_enabled
 
 /** The stored record of a subscription. */
-export const subscriptionToStored = (subscription: KeptSubscription): StoredRecord => {
+export const subscriptionToStored = (subscription: StoredSubscription): StoredRecord => {
   const { id, version, created_at, updated_at } = subscription
   return subscriptionKind.record(subscription, { id, version, created_at, updated_at })
 }
@@ -130,10 +130,10 @@ export const activeParent = "active"
 /** The status label of subscriptions that their owner can see. */
 export const listedLabel = "listed"
 
-const isListed = ({ status }: KeptSubscription): boolean => status === "active" || status === "disabled"
+const isListed = ({ status }: StoredSubscription): boolean => status === "active" || status === "disabled"
 
 /** The secrets that are valid at a given time, newest first. */
-export const validSecrets = (subscription: KeptSubscription, now: number): ReadonlyArray<KeptSecret> =>
+export const validSecrets = (subscription: StoredSubscription, now: number): ReadonlyArray<StoredSecret> =>
   subscription.secrets.filter(({ expires_at }) => expires_at === null || now < expires_at)
 
 /** The latest attempt to an endpoint. */
@@ -148,7 +148,7 @@ export const LastAttempt = Schema.Struct({
 })
 
 /** An endpoint's health, as stored. */
-export const KeptHealth = Schema.Struct({
+export const EndpointHealth = Schema.Struct({
   subscription_id: SubscriptionId,
   version: Schema.Int,
   last_attempt: Schema.NullOr(LastAttempt),
@@ -166,13 +166,13 @@ export const KeptHealth = Schema.Struct({
   /** The times of the tests in the last minute, in milliseconds of real time. */
   tests: Schema.Array(Schema.Int)
 })
-export type KeptHealth = typeof KeptHealth.Type
+export type EndpointHealth = typeof EndpointHealth.Type
 
 /** The record kind for the health of endpoints, keyed by subscription ID. */
-export const healthKind = Kind.make({ name: "endpoint_health", schema: KeptHealth })
+export const healthKind = Kind.make({ name: "endpoint_health", schema: EndpointHealth })
 
 /** An endpoint's health before its first attempt. Version 0 means that it is not stored yet. */
-export const unknownHealth = (subscription_id: SubscriptionId): KeptHealth => ({
+export const unknownHealth = (subscription_id: SubscriptionId): EndpointHealth => ({
   subscription_id,
   version: 0,
   last_attempt: null,
@@ -183,7 +183,7 @@ export const unknownHealth = (subscription_id: SubscriptionId): KeptHealth => ({
 })
 
 /** The health after an attempt. Attempts may end in a different order than they began. */
-export const attemptedHealth = (health: KeptHealth, outcome: Delivery.AttemptOutcome): KeptHealth => {
+export const attemptedHealth = (health: EndpointHealth, outcome: Delivery.AttemptOutcome): EndpointHealth => {
   const { attempted_at: at, confirmed } = outcome
   const newest = health.last_attempt
   const attempted_at = fromMillis(at)
@@ -209,7 +209,7 @@ export const attemptedHealth = (health: KeptHealth, outcome: Delivery.AttemptOut
 const hangsAfter = 3
 
 /** When an endpoint began to fail, given a failed attempt that was made at `attemptedAt`. */
-const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, attemptedAt: number): number | null =>
+const failingFrom = ({ succeeded_at, failing_since }: EndpointHealth, attemptedAt: number): number | null =>
   succeeded_at !== null && attemptedAt < succeeded_at
     ? failing_since
     : Math.min(attemptedAt, failing_since ?? attemptedAt)
@@ -218,7 +218,7 @@ const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, attemptedAt: n
  * When an endpoint began to fail, given a successful attempt that was made at `attemptedAt`; null unless a later failure
  * is known.
  */
-const failingAfter = ({ last_attempt, failing_since }: KeptHealth, attemptedAt: number): number | null => {
+const failingAfter = ({ last_attempt, failing_since }: EndpointHealth, attemptedAt: number): number | null => {
   if (failing_since === null || failing_since > attemptedAt) return failing_since
   const newest = last_attempt === null ? attemptedAt : toMillis(last_attempt.attempted_at)
   return last_attempt?.status === "failed" && newest > attemptedAt ? newest : null
@@ -228,22 +228,22 @@ const failingAfter = ({ last_attempt, failing_since }: KeptHealth, attemptedAt: 
  * Whether to turn delivery off: an attempt has failed, and no attempt has succeeded in the five days since the first
  * failure.
  */
-export const isShutOff = (health: KeptHealth, now: number): boolean =>
+export const isShutOff = (health: EndpointHealth, now: number): boolean =>
   health.failing_since !== null && now - health.failing_since >= Delivery.shutOffAfterMs
 
 /** The health of an endpoint after its delivery was turned on again. Earlier failures are forgotten. */
-export const resetHealth = (health: KeptHealth): KeptHealth => ({
+export const resetHealth = (health: EndpointHealth): EndpointHealth => ({
   ...health,
   version: health.version + 1,
   failing_since: null
 })
 
 /** The times of the tests that count toward the limit per minute. `realNow` is in milliseconds. */
-export const recentTests = (health: KeptHealth, realNow: number): ReadonlyArray<number> =>
+export const recentTests = (health: EndpointHealth, realNow: number): ReadonlyArray<number> =>
   health.tests.filter((test) => test > realNow - minuteMs)
 
 /** The health after a test event was queued for delivery. */
-export const testedHealth = (health: KeptHealth, realNow: number): KeptHealth => ({
+export const testedHealth = (health: EndpointHealth, realNow: number): EndpointHealth => ({
   ...health,
   version: health.version + 1,
   tests: [...recentTests(health, realNow), realNow]
@@ -253,13 +253,13 @@ export const testedHealth = (health: KeptHealth, realNow: number): KeptHealth =>
  * The stored record of an endpoint's health. It has the subscription's `created_at`, so that updates do not move it in
  * an index.
  */
-export const healthToStored = (health: KeptHealth, { created_at }: KeptSubscription, now: number): StoredRecord =>
+export const healthToStored = (health: EndpointHealth, { created_at }: StoredSubscription, now: number): StoredRecord =>
   healthKind.record(health, { id: health.subscription_id, version: health.version, created_at, updated_at: now })
 
 /** The subscription and the health of one endpoint, which all attempts to it share. */
 export interface Endpoint {
-  readonly subscription: KeptSubscription
-  readonly health: KeptHealth
+  readonly subscription: StoredSubscription
+  readonly health: EndpointHealth
 }
 
 /** An attempt that has ended. */
@@ -267,7 +267,7 @@ export interface EndedAttempt {
   /** The step in the delivery's schedule; null for an attempt outside the schedule. */
   readonly schedule_step: number | null
   /** The newest known version of the delivery. */
-  readonly delivery: Delivery.KeptDelivery
+  readonly delivery: Delivery.StoredDelivery
   readonly outcome: Delivery.AttemptOutcome
   /** When the attempt's job began, in milliseconds of workspace time. */
   readonly now: number
@@ -281,7 +281,7 @@ export interface AttemptChanges extends Pick<Change, "writes" | "jobs"> {
 
 /** The changes that one attempt makes. */
 interface Step extends Endpoint {
-  readonly delivery: Delivery.KeptDelivery
+  readonly delivery: Delivery.StoredDelivery
   readonly jobs: ReadonlyArray<NewJob>
 }
 
@@ -326,7 +326,7 @@ const step = (
 export const applyAttempts = (endpoint: Endpoint, attempts: ReadonlyArray<EndedAttempt>): AttemptChanges => {
   let { subscription, health }: Endpoint = endpoint
   let at = 0
-  const deliveries = new Map<string, { readonly last: Delivery.KeptDelivery; readonly record: StoredRecord }>()
+  const deliveries = new Map<string, { readonly last: Delivery.StoredDelivery; readonly record: StoredRecord }>()
   const jobs: Array<NewJob> = []
   for (const ended of attempts) {
     const { event_id } = ended.delivery

@@ -4,7 +4,7 @@ import { choosable, TypeName } from "../../events/Event.ts"
 import { collector, joinWrongFields, type WrongFields } from "../../wire/FieldError.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 import { dayMs, fromMillis, minuteMs, Timestamp } from "../../wire/Timestamp.ts"
-import { changed, type KeptSecret, type KeptSubscription, validSecrets } from "./Endpoint.ts"
+import { changed, type StoredSecret, type StoredSubscription, validSecrets } from "./Endpoint.ts"
 
 /** A subscription as its owner sees it (api.md, Event subscriptions). */
 export const EventSubscription = Schema.Struct({
@@ -44,7 +44,7 @@ export const createUnfinished = (options: {
   readonly event_types: ReadonlyArray<string>
   readonly sealed: string
   readonly at: number
-}): KeptSubscription => ({
+}): StoredSubscription => ({
   id: options.id,
   version: 1,
   environment: options.environment,
@@ -66,13 +66,13 @@ export const createUnfinished = (options: {
 export const maxSecrets = 10
 
 /** Finishes a rotation: its secret becomes the newest, and older secrets keep signing for a day. */
-export const rotated = (subscription: KeptSubscription, now: number): KeptSubscription => {
+export const rotated = (subscription: StoredSubscription, now: number): StoredSubscription => {
   if (subscription.rotation === null) return subscription
   const older = validSecrets(subscription, now).map(
-    (secret): KeptSecret => ({ ...secret, expires_at: secret.expires_at ?? now + overlapMs })
+    (secret): StoredSecret => ({ ...secret, expires_at: secret.expires_at ?? now + overlapMs })
   )
   const { sealed, key } = subscription.rotation
-  const newest: KeptSecret = { sealed, expires_at: null, key }
+  const newest: StoredSecret = { sealed, expires_at: null, key }
   return changed(subscription, { secrets: [newest, ...older], rotation: null }, now)
 }
 
@@ -80,14 +80,14 @@ export const rotated = (subscription: KeptSubscription, now: number): KeptSubscr
  * The rotation that is in progress at a given time, or null. Another rotation can begin only after it has finished or
  * expired.
  */
-export const openRotation = ({ rotation }: KeptSubscription, now: number): KeptSubscription["rotation"] =>
+export const openRotation = ({ rotation }: StoredSubscription, now: number): StoredSubscription["rotation"] =>
   rotation !== null && now < rotation.until ? rotation : null
 
 /**
  * A subscription after its sandbox was reset. The clock is back at real time, so pending deadlines are meaningless. An
  * unfinished subscription is dropped, a rotation ends, older secrets expire, and delivery is on.
  */
-export const restarted = (subscription: KeptSubscription, now: number): KeptSubscription => {
+export const restarted = (subscription: StoredSubscription, now: number): StoredSubscription => {
   if (subscription.status === "unfinished") return changed(subscription, { status: "dropped" }, now)
   const secrets = subscription.secrets.slice(0, 1)
   return changed(subscription, { secrets, rotation: null, delivery_enabled: true, hangs: false }, now)
@@ -95,7 +95,7 @@ export const restarted = (subscription: KeptSubscription, now: number): KeptSubs
 
 /** A subscription as its owner sees it. A secret is shown only in the response to the call that created it. */
 export const viewOf = (
-  subscription: KeptSubscription,
+  subscription: StoredSubscription,
   signing_secret: string | null,
   now: number
 ): EventSubscription => {

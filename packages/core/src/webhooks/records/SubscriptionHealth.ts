@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { SubscriptionId } from "../../wire/Ids.ts"
-import { type KeptHealth, type KeptSubscription, LastAttempt } from "./Endpoint.ts"
+import { type EndpointHealth, LastAttempt, type StoredSubscription } from "./Endpoint.ts"
 
 /** A subscription's health and the reason for it (api.md, Subscription health). */
 export const SubscriptionHealth = Schema.Struct({
@@ -14,15 +14,15 @@ export const SubscriptionHealth = Schema.Struct({
 export type SubscriptionHealth = typeof SubscriptionHealth.Type
 
 /** A subscription's health as its owner sees it. */
-export const viewOf = (subscription: KeptSubscription, health: KeptHealth): SubscriptionHealth => ({
+export const viewOf = (subscription: StoredSubscription, health: EndpointHealth): SubscriptionHealth => ({
   subscription_id: subscription.id,
   ...stateOf(subscription, health),
   last_attempt: health.last_attempt
 })
 
 const stateOf = (
-  subscription: KeptSubscription,
-  { last_attempt }: KeptHealth
+  subscription: StoredSubscription,
+  { last_attempt }: EndpointHealth
 ): Pick<SubscriptionHealth, "state" | "reason"> => {
   if (subscription.status === "unfinished" || subscription.status === "dropped") {
     return {

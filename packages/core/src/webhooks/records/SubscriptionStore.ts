@@ -31,7 +31,7 @@ export const findSubscription = Effect.fnUntraced(function* (
  * read whenever the recipients of events have changed.
  */
 export const activeSubscriptions = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
-  const active: Array<Endpoint.KeptSubscription> = []
+  const active: Array<Endpoint.StoredSubscription> = []
   let after: string | null = null
   do {
     // A page may be short, but the next page continues exactly after it.
@@ -66,7 +66,7 @@ export const makeSecret = Effect.fnUntraced(function* (
 export const openNewestSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   workspace_id: WorkspaceId,
-  { id, secrets }: Endpoint.KeptSubscription
+  { id, secrets }: Endpoint.StoredSubscription
 ) {
   const secret = yield* seal.open(Endpoint.purposeOfSecrets(workspace_id, id), secrets[0]?.sealed ?? "")
   return secret === null ? yield* Effect.die(new Error("A signing secret cannot be opened")) : secret

@@ -3,14 +3,14 @@ import type * as Change from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import type { Storage, StorageUnavailable, VersionConflict } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
-import { type KeptSubscription, receives } from "../records/Endpoint.ts"
+import { receives, type StoredSubscription } from "../records/Endpoint.ts"
 import { activeSubscriptions } from "../records/SubscriptionStore.ts"
 
 type StorageService = Storage["Service"]
 
 /** The subscriptions that receive a workspace's events, and the version at which they were read. */
 export interface Recipients {
-  readonly subscriptions: ReadonlyArray<KeptSubscription>
+  readonly subscriptions: ReadonlyArray<StoredSubscription>
   /** The expectation for every change that is based on these recipients. */
   readonly seen: Change.Expectation
 }

@@ -24,7 +24,7 @@ export const make = Effect.gen(function* () {
   const sender = yield* WebhookSender.loggable
   const begin = yield* makeBegin
 
-  return Effect.fnUntraced(function* (call: Call, subscription: Endpoint.KeptSubscription) {
+  return Effect.fnUntraced(function* (call: Call, subscription: Endpoint.StoredSubscription) {
     const { workspace, now } = call.moment
     const key = call.idempotency_key
     if (subscription.status !== "active") return yield* Refusals.notActive
@@ -62,7 +62,7 @@ const makeBegin = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (
     call: Call,
-    subscription: Endpoint.KeptSubscription,
+    subscription: Endpoint.StoredSubscription,
     previous: TwoStepCalls.TwoStepCall
   ) {
     const { workspace, now } = call.moment

@@ -99,7 +99,7 @@ const makeBegin = Effect.gen(function* () {
 export const withSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   workspaceId: WorkspaceId,
-  subscription: Endpoint.KeptSubscription,
+  subscription: Endpoint.StoredSubscription,
   now: number
 ) {
   return Json.encode(Subscription.viewOf(subscription, yield* openNewestSecret(seal, workspaceId, subscription), now))
