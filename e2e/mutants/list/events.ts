@@ -93,7 +93,7 @@ export const events = inPackage("core")({
       found_by: test(delivering, "is retried on schedule, counted from the end of the previous attempt, and then fails")
     }
   ],
-  "webhooks/records/Endpoint.ts": [
+  "webhooks/records/EndpointHealth.ts": [
     {
       name: "delivery turns off one attempt late",
       from: "now - health.failing_since >= Delivery.shutOffAfterMs",
@@ -102,7 +102,9 @@ export const events = inPackage("core")({
         "packages/core/test/webhooks/turningOff.test.ts",
         "turn delivery off and cancel pending deliveries, until the url is set again"
       )
-    },
+    }
+  ],
+  "webhooks/records/StoredSubscription.ts": [
     {
       name: "a secret signs at the moment it expires",
       from: "expires_at === null || now < expires_at)",

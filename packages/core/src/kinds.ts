@@ -32,7 +32,8 @@ import * as EventReplay from "./webhooks/deliveries/EventReplay.ts"
 import * as Recovery from "./webhooks/deliveries/Recovery.ts"
 import * as StoredAnswers from "./webhooks/deliveries/StoredAnswers.ts"
 import * as Delivery from "./webhooks/records/Delivery.ts"
-import * as Endpoint from "./webhooks/records/Endpoint.ts"
+import * as EndpointHealth from "./webhooks/records/EndpointHealth.ts"
+import * as StoredSubscription from "./webhooks/records/StoredSubscription.ts"
 import * as Recipients from "./webhooks/subscriptions/Recipients.ts"
 import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
 
@@ -72,9 +73,9 @@ export const kinds: Kind.Kinds = Kind.registry([
   Consumer.kind,
   Consumer.startKind,
   ParkedEvent.kind,
-  Endpoint.subscriptionKind,
+  StoredSubscription.kind,
   Recipients.kind,
-  Endpoint.healthKind,
+  EndpointHealth.kind,
   Delivery.kind,
   TwoStepCalls.kind,
   StoredAnswers.tests,

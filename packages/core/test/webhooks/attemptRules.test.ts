@@ -2,23 +2,17 @@ import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import type { Change } from "../../src/storage/Change.ts"
 import * as Delivery from "../../src/webhooks/records/Delivery.ts"
-import {
-  applyAttempts,
-  changed,
-  type EndedAttempt,
-  type Endpoint,
-  healthKind,
-  subscriptionKind,
-  unknownHealth
-} from "../../src/webhooks/records/Endpoint.ts"
+import * as EndpointHealth from "../../src/webhooks/records/EndpointHealth.ts"
 import { createUnfinished } from "../../src/webhooks/records/EventSubscription.ts"
+import * as StoredSubscription from "../../src/webhooks/records/StoredSubscription.ts"
+import { applyAttempts, type EndedAttempt, type WebhookEndpoint } from "../../src/webhooks/records/WebhookEndpoint.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
 import { dayMs, hourMs } from "../../src/wire/Timestamp.ts"
 
 const id = SubscriptionId.make("sub_00000000000000000000000001")
 const began = dayMs * 10_000
 
-const subscription = changed(
+const subscription = StoredSubscription.changed(
   createUnfinished({
     id,
     environment: "live",
@@ -74,7 +68,7 @@ const endedOf = (
 type Deliveries = ReadonlyMap<string, Delivery.StoredDelivery>
 
 /** The stored records after a change. */
-const stored = (endpoint: Endpoint, deliveries: Deliveries, { writes }: Pick<Change, "writes">) => {
+const stored = (endpoint: WebhookEndpoint, deliveries: Deliveries, { writes }: Pick<Change, "writes">) => {
   const of = (kind: string) => writes.filter((record) => record.kind === kind)
   const after = new Map(deliveries)
   for (const record of of("delivery")) {
@@ -82,15 +76,15 @@ const stored = (endpoint: Endpoint, deliveries: Deliveries, { writes }: Pick<Cha
     assert.strictEqual(delivery.version, (deliveries.get(delivery.event_id)?.version ?? 1) + 1)
     after.set(delivery.event_id, delivery)
   }
-  const [health] = of("endpoint_health").map(healthKind.value)
-  const [written] = of("subscription").map(subscriptionKind.value)
+  const [health] = of("endpoint_health").map(EndpointHealth.kind.value)
+  const [written] = of("subscription").map(StoredSubscription.kind.value)
   if (health !== undefined) assert.strictEqual(health.version, endpoint.health.version + 1)
   if (written !== undefined) assert.strictEqual(written.version, endpoint.subscription.version + 1)
-  const reached: Endpoint = { subscription: written ?? endpoint.subscription, health: health ?? endpoint.health }
+  const reached: WebhookEndpoint = { subscription: written ?? endpoint.subscription, health: health ?? endpoint.health }
   return { endpoint: reached, deliveries: after }
 }
 
-const start = { endpoint: { subscription, health: unknownHealth(id) }, deliveries: new Map() }
+const start = { endpoint: { subscription, health: EndpointHealth.unknown(id) }, deliveries: new Map() }
 
 const oneByOne = (all: ReadonlyArray<Attempt>) => {
   let now: ReturnType<typeof stored> = start
@@ -158,7 +152,7 @@ describe("attempts to one endpoint", () => {
     if (delivery === undefined || health === undefined) return assert.fail("Two records are written")
     const encoded = (record: Change["writes"][number]) => ({ ...record, body: record.body })
     assert.deepStrictEqual(Delivery.kind.value(encoded(delivery)), Delivery.kind.value(delivery))
-    assert.deepStrictEqual(healthKind.value(encoded(health)), healthKind.value(health))
+    assert.deepStrictEqual(EndpointHealth.kind.value(encoded(health)), EndpointHealth.kind.value(health))
     assert.include(delivery.body, '"status":"retrying"')
   })
 

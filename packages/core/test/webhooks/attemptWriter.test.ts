@@ -8,8 +8,8 @@ import { World } from "../../src/testing/World.ts"
 import * as Attempts from "../../src/webhooks/deliveries/Attempts.ts"
 import * as Delivery from "../../src/webhooks/records/Delivery.ts"
 import { manualJob } from "../../src/webhooks/records/Delivery.ts"
-import * as Endpoint from "../../src/webhooks/records/Endpoint.ts"
 import { createUnfinished } from "../../src/webhooks/records/EventSubscription.ts"
+import * as StoredSubscription from "../../src/webhooks/records/StoredSubscription.ts"
 import { SubscriptionId, WorkspaceId } from "../../src/wire/Ids.ts"
 import { pass, start, work } from "../support/world.ts"
 import { answered, confirmed, create, health, kept, log, sendTest, testScripted, testWebhooks } from "./support.ts"
@@ -217,9 +217,9 @@ describe("an endpoint's record", () => {
         }
         // Another host died before it could cancel the pending deliveries.
         const stored = (yield* kept("active"))[0] ?? assert.fail("no subscription")
-        const disabled = Endpoint.changed(Endpoint.subscriptionKind.value(stored), { status: "disabled" }, 0)
+        const disabled = StoredSubscription.changed(StoredSubscription.kind.value(stored), { status: "disabled" }, 0)
         const { organization } = yield* World
-        const change = Change.make(organization.workspaces.live, { writes: [Endpoint.subscriptionToStored(disabled)] })
+        const change = Change.make(organization.workspaces.live, { writes: [StoredSubscription.toStored(disabled)] })
         yield* storage.commit(change)
         yield* pass(1_000)
         const [last, ...others] = yield* log(id, live)
@@ -267,7 +267,7 @@ const three = Effect.gen(function* () {
   const storage = yield* Storage
   const deliveries = [1, 2, 3].map(deliveryOf)
   const writes = [
-    Endpoint.subscriptionToStored(subscription),
+    StoredSubscription.toStored(subscription),
     ...deliveries.map((delivery) => Delivery.toStored(delivery, 0))
   ]
   yield* storage.commit(Change.make(workspaceId, { writes, jobs: deliveries.map(manualJob) }))
@@ -314,7 +314,7 @@ describe("two hosts that alternately commit results for one endpoint", () => {
       const places = [1, 2, 3, 4, 5, 6]
       const deliveries = places.map(deliveryOf)
       const writes = [
-        Endpoint.subscriptionToStored(subscription),
+        StoredSubscription.toStored(subscription),
         ...deliveries.map((delivery) => Delivery.toStored(delivery, 0))
       ]
       yield* storage.commit(Change.make(workspaceId, { writes, jobs: deliveries.map(manualJob) }))

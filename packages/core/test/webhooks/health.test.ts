@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type AttemptOutcome, shutOffAfterMs } from "../../src/webhooks/records/Delivery.ts"
-import { attemptedHealth, isShutOff, type EndpointHealth, unknownHealth } from "../../src/webhooks/records/Endpoint.ts"
+import * as EndpointHealth from "../../src/webhooks/records/EndpointHealth.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
 import { toMillis } from "../../src/wire/Timestamp.ts"
 import { pass, refusal, runDue, start, work } from "../support/world.ts"
@@ -85,8 +85,8 @@ describe("a subscription's health", () => {
       [20, false],
       [30, false]
     ] as const
-    const after = (order: ReadonlyArray<number>): EndpointHealth =>
-      order.reduce<EndpointHealth>(
+    const after = (order: ReadonlyArray<number>): EndpointHealth.EndpointHealth =>
+      order.reduce<EndpointHealth.EndpointHealth>(
         (health, index) => {
           const [at, confirms] = outcomes[index] ?? assert.fail("no outcome")
           const outcome: AttemptOutcome = {
@@ -98,9 +98,9 @@ describe("a subscription's health", () => {
             failure: null,
             trigger: "scheduled"
           }
-          return attemptedHealth(health, outcome)
+          return EndpointHealth.afterAttempt(health, outcome)
         },
-        unknownHealth(SubscriptionId.make(`sub_${"0".repeat(26)}`))
+        EndpointHealth.unknown(SubscriptionId.make(`sub_${"0".repeat(26)}`))
       )
     const inOrder = after([0, 1, 2, 3])
     assert.deepStrictEqual([inOrder.failing_since, inOrder.succeeded_at], [20, 10])
@@ -112,8 +112,8 @@ describe("a subscription's health", () => {
       // failing now.
       assert.include([20, 30], health.failing_since, String(order))
     }
-    assert.isFalse(isShutOff(inOrder, 20 + shutOffAfterMs - 1))
-    assert.isTrue(isShutOff(inOrder, 20 + shutOffAfterMs))
+    assert.isFalse(EndpointHealth.isShutOff(inOrder, 20 + shutOffAfterMs - 1))
+    assert.isTrue(EndpointHealth.isShutOff(inOrder, 20 + shutOffAfterMs))
   })
 })
 

@@ -19,7 +19,9 @@ import {
 import type { SubscriptionId, WorkspaceId } from "../../wire/Ids.ts"
 import { minuteMs, secondMs } from "../../wire/Timestamp.ts"
 import * as Delivery from "../records/Delivery.ts"
-import * as Endpoint from "../records/Endpoint.ts"
+import * as EndpointHealth from "../records/EndpointHealth.ts"
+import * as StoredSubscription from "../records/StoredSubscription.ts"
+import * as WebhookEndpoint from "../records/WebhookEndpoint.ts"
 import * as Signature from "../Signature.ts"
 import { WebhookHeaderPrefix } from "../WebhookHeaders.ts"
 import { inTime, isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
@@ -53,7 +55,7 @@ export const make = Effect.gen(function* () {
     // In a sandbox, an attempt happens at its due time, so that one long jump of the clock has the same effect as many
     // short ones.
     const at = subscription.environment === "sandbox" ? job.due_at : now
-    if (!Endpoint.receives(subscription)) {
+    if (!StoredSubscription.receives(subscription)) {
       const writes = Delivery.isOpen(delivery) ? [Delivery.toStored(Delivery.cancelled(delivery), at)] : []
       return yield* storage.commit(Change.make(workspace_id, { writes, finishes: [job] }))
     }
@@ -88,7 +90,7 @@ interface DueDelivery {
   /** The step in the delivery's schedule; null for an attempt outside the schedule. */
   readonly schedule_step: number | null
   readonly delivery: Delivery.StoredDelivery
-  readonly subscription: Endpoint.StoredSubscription
+  readonly subscription: StoredSubscription.StoredSubscription
 }
 
 /**
@@ -119,7 +121,7 @@ const loadDelivery = (
   eventId: string
 ) => readOne(storage, Delivery.kind, workspace_id, Delivery.idOf(subscriptionId, eventId))
 
-type SubscriptionRead = Fiber.Fiber<Endpoint.StoredSubscription | null, StorageUnavailable>
+type SubscriptionRead = Fiber.Fiber<StoredSubscription.StoredSubscription | null, StorageUnavailable>
 
 /** Makes a function that begins to read a subscription. Jobs from the same claim share the read. */
 const makeReadSubscription = (storage: StorageService) => {
@@ -128,7 +130,7 @@ const makeReadSubscription = (storage: StorageService) => {
   let shared = new Map<SubscriptionId, SubscriptionRead>()
 
   const begin = (workspace_id: WorkspaceId, id: SubscriptionId): Effect.Effect<SubscriptionRead> =>
-    Effect.forkDetach(readOne(storage, Endpoint.subscriptionKind, workspace_id, id), { startImmediately: true })
+    Effect.forkDetach(readOne(storage, StoredSubscription.kind, workspace_id, id), { startImmediately: true })
 
   return (workspace_id: WorkspaceId, id: SubscriptionId): Effect.Effect<SubscriptionRead> =>
     ConcurrentClaim.use((claim) => {
@@ -167,9 +169,9 @@ const makeOpenKeys = (seal: Seal["Service"]) => {
   const open = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     subscription_id: SubscriptionId,
-    secrets: ReadonlyArray<Endpoint.StoredSecret>
+    secrets: ReadonlyArray<StoredSubscription.StoredSecret>
   ) {
-    const purpose = Endpoint.purposeOfSecrets(workspace_id, subscription_id)
+    const purpose = StoredSubscription.purposeOfSecrets(workspace_id, subscription_id)
     const keys: Array<Mac.Key> = []
     for (const { sealed } of secrets) {
       const secret = yield* seal.open(purpose, sealed)
@@ -181,8 +183,8 @@ const makeOpenKeys = (seal: Seal["Service"]) => {
     return keys.length === 0 ? yield* Effect.die(new Error("No signing secret can be opened")) : keys
   })
 
-  return (workspace_id: WorkspaceId, subscription: Endpoint.StoredSubscription, now: number) => {
-    const secrets = Endpoint.validSecrets(subscription, now)
+  return (workspace_id: WorkspaceId, subscription: StoredSubscription.StoredSubscription, now: number) => {
+    const secrets = StoredSubscription.validSecrets(subscription, now)
     const openedKeys = secrets.flatMap(({ sealed }) => {
       const openedSecret = opened.get(sealed)
       // A secret is valid only for the subscription for which it was sealed.
@@ -260,7 +262,7 @@ const makeAbandon = (storage: Storage["Service"]) =>
   })
 
 /** The result of an attempt. It is committed in the change that finishes the attempt's job. */
-export interface AttemptResult extends Endpoint.EndedAttempt {
+export interface AttemptResult extends WebhookEndpoint.EndedAttempt {
   readonly job: ClaimedJob
   readonly subscription_id: SubscriptionId
 }
@@ -341,7 +343,7 @@ const isRefused = (exit: Exit.Exit<void, CommitRefusal>): boolean =>
 
 /** An endpoint in the version that this process last wrote. */
 interface LastWritten {
-  readonly endpoint: Endpoint.Endpoint
+  readonly endpoint: WebhookEndpoint.WebhookEndpoint
   /**
    * Whether no other process wrote between the last two commits. If another process also writes, this version may be
    * outdated.
@@ -364,13 +366,13 @@ const makeCommit = (storage: StorageService) => {
   const loadEndpoint = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription_id: id }: AttemptResult) {
     const [subscription, health] = yield* Effect.all(
       [
-        readOne(storage, Endpoint.subscriptionKind, workspace_id, id),
-        readOne(storage, Endpoint.healthKind, workspace_id, id)
+        readOne(storage, StoredSubscription.kind, workspace_id, id),
+        readOne(storage, EndpointHealth.kind, workspace_id, id)
       ],
       { concurrency: 2 }
     )
-    const endpoint: Endpoint.Endpoint | null =
-      subscription === null ? null : { subscription, health: health ?? Endpoint.unknownHealth(id) }
+    const endpoint: WebhookEndpoint.WebhookEndpoint | null =
+      subscription === null ? null : { subscription, health: health ?? EndpointHealth.unknown(id) }
     return endpoint
   })
 
@@ -383,9 +385,9 @@ const makeCommit = (storage: StorageService) => {
     const { workspace_id } = first.job
     const finishes = results.map(({ job }) => job)
     if (storedEndpoint === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))
-    const { endpoint, writes, jobs } = Endpoint.applyAttempts(storedEndpoint, results)
+    const { endpoint, writes, jobs } = WebhookEndpoint.applyAttempts(storedEndpoint, results)
     const { id, version } = storedEndpoint.subscription
-    const expects = [{ kind: Endpoint.subscriptionKind.name, id, version }]
+    const expects = [{ kind: StoredSubscription.kind.name, id, version }]
     const change = Change.make(workspace_id, { writes, expects, jobs, finishes })
     yield* Effect.onError(storage.commit(change), () => Effect.sync(() => cache.delete(name)))
     if (endpoint.subscription.environment === "sandbox") return

@@ -8,7 +8,7 @@ import * as ApiError from "../../wire/ApiError.ts"
 import * as Json from "../../wire/Json.ts"
 import { defaultLimit } from "../../wire/Pagination.ts"
 import * as Delivery from "../records/Delivery.ts"
-import { healthKind, unknownHealth } from "../records/Endpoint.ts"
+import * as EndpointHealth from "../records/EndpointHealth.ts"
 import * as SubscriptionHealth from "../records/SubscriptionHealth.ts"
 import { findSubscription } from "../records/SubscriptionStore.ts"
 import type { DeliveriesInput, DeliveryInput, DeliveryPage } from "./DeliveryViews.ts"
@@ -62,8 +62,8 @@ export const make = Effect.gen(function* () {
 
   const health = Effect.fnUntraced(function* (call: Call, id: string) {
     const subscription = yield* findSubscription(storage, call.caller.workspace_id, id)
-    const stored = yield* readOne(storage, healthKind, call.caller.workspace_id, subscription.id)
-    return Json.encode(SubscriptionHealth.viewOf(subscription, stored ?? unknownHealth(subscription.id)))
+    const stored = yield* readOne(storage, EndpointHealth.kind, call.caller.workspace_id, subscription.id)
+    return Json.encode(SubscriptionHealth.viewOf(subscription, stored ?? EndpointHealth.unknown(subscription.id)))
   })
 
   return { list, get, health }

@@ -9,7 +9,7 @@ import { commit, endOfFeed, readOne, retryOnConflict, Storage } from "../../stor
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import * as Delivery from "../records/Delivery.ts"
-import { receives, type StoredSubscription } from "../records/Endpoint.ts"
+import { receives, type StoredSubscription } from "../records/StoredSubscription.ts"
 import { activeSubscriptions } from "../records/SubscriptionStore.ts"
 import { dueAt, type EventReplay, kind, maxReplayed, orderOf, type ReplayCode } from "./EventReplay.ts"
 import { payloadOf } from "./Publishing.ts"

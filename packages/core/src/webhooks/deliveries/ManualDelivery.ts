@@ -8,7 +8,7 @@ import { Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import { secondMs } from "../../wire/Timestamp.ts"
 import * as Delivery from "../records/Delivery.ts"
-import * as Endpoint from "../records/Endpoint.ts"
+import * as StoredSubscription from "../records/StoredSubscription.ts"
 import * as Refusals from "../subscriptions/SubscriptionRefusals.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 
@@ -47,8 +47,8 @@ export const make = Effect.gen(function* () {
   }
 
   /** Checks that the subscription receives events, and that its host is still public. */
-  const checkReceives = Effect.fnUntraced(function* (subscription: Endpoint.StoredSubscription) {
-    if (!Endpoint.receives(subscription)) {
+  const checkReceives = Effect.fnUntraced(function* (subscription: StoredSubscription.StoredSubscription) {
+    if (!StoredSubscription.receives(subscription)) {
       return yield* ApiError.make("conflict", {
         message: "The subscription is disabled, or its delivery is turned off.",
         retry_action: "none"

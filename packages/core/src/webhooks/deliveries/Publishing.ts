@@ -9,7 +9,7 @@ import { type Storage, VersionConflict } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import * as Delivery from "../records/Delivery.ts"
-import * as Endpoint from "../records/Endpoint.ts"
+import * as StoredSubscription from "../records/StoredSubscription.ts"
 import * as Recipients from "../subscriptions/Recipients.ts"
 
 type StorageService = Storage["Service"]
@@ -64,7 +64,7 @@ export const withDeliveries = (
   return {
     ...storage,
     commit: (change) => {
-      const subscription = change.writes.find(({ kind }) => kind === Endpoint.subscriptionKind.name)
+      const subscription = change.writes.find(({ kind }) => kind === StoredSubscription.kind.name)
       if (subscription === undefined) return commit(change)
       const committing = commitWithNewRecipients(change, subscription.updated_at)
       const committed = Recipients.writesRecipients(change)
@@ -140,12 +140,12 @@ interface WantedEvent {
   readonly stored: NewEvent
   readonly json: Json.Json<Event>
   readonly type: string
-  readonly subscriptions: ReadonlyArray<Endpoint.StoredSubscription>
+  readonly subscriptions: ReadonlyArray<StoredSubscription.StoredSubscription>
 }
 
 const wantedBy = (
   event: NewEvent,
-  recipients: ReadonlyArray<Endpoint.StoredSubscription>
+  recipients: ReadonlyArray<StoredSubscription.StoredSubscription>
 ): ReadonlyArray<WantedEvent> => {
   if (recipients.length === 0) return []
   const json = Json.fromText<Event>(event.body)
@@ -156,7 +156,7 @@ const wantedBy = (
 
 interface Queued {
   readonly delivery: Delivery.StoredDelivery
-  readonly subscription: Endpoint.StoredSubscription
+  readonly subscription: StoredSubscription.StoredSubscription
 }
 
 const enqueueFor = (

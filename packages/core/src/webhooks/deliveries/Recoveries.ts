@@ -9,7 +9,7 @@ import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../..
 import * as ApiError from "../../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Delivery from "../records/Delivery.ts"
-import { receives, subscriptionToStored } from "../records/Endpoint.ts"
+import * as StoredSubscription from "../records/StoredSubscription.ts"
 import { findSubscription } from "../records/SubscriptionStore.ts"
 import * as Recovery from "./Recovery.ts"
 
@@ -138,7 +138,8 @@ const makeOwned = Effect.gen(function* () {
 
   const start = Effect.fn("Recoveries.start")(function* (workspace_id: WorkspaceId, request: RecoveryRequest) {
     const subscription = yield* findSubscription(storage, workspace_id, request.subscription_id)
-    if (!receives(subscription)) return yield* conflict("The subscription is disabled, or its delivery is turned off.")
+    if (!StoredSubscription.receives(subscription))
+      return yield* conflict("The subscription is disabled, or its delivery is turned off.")
     if ((yield* list(workspace_id, subscription.id)).some(Recovery.isOpen)) {
       return yield* conflict("A recovery of this subscription is still in progress: stop it first.")
     }
@@ -159,7 +160,7 @@ const makeOwned = Effect.gen(function* () {
       updated_at: moment.now
     }
     // Writes a new version of the subscription, so that one of two concurrent starts conflicts.
-    const next = subscriptionToStored({ ...subscription, version: subscription.version + 1 })
+    const next = StoredSubscription.toStored({ ...subscription, version: subscription.version + 1 })
     const writes = [Recovery.toStored(recovery, 1), next]
     const jobs = [Recovery.nextJob(recovery, moment.now)]
     yield* commit(storage, Change.make(workspace_id, { writes, jobs, expects: expectationsOf(moment) }))
@@ -219,7 +220,7 @@ const makeStep = Effect.gen(function* () {
       "not_found",
       () => Effect.succeed(null)
     )
-    if (subscription === null || !receives(subscription)) {
+    if (subscription === null || !StoredSubscription.receives(subscription)) {
       return yield* finish(job, { writes: [write({ state: "paused", reason: "subscription_off" })] })
     }
     const page = yield* storage.page({ ...queryOf(workspace_id, recovery), after: recovery.position })

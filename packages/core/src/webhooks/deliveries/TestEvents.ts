@@ -7,7 +7,7 @@ import { Ids } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import { fromMillis, minuteMs } from "../../wire/Timestamp.ts"
 import * as Delivery from "../records/Delivery.ts"
-import * as Endpoint from "../records/Endpoint.ts"
+import * as EndpointHealth from "../records/EndpointHealth.ts"
 import { findSubscription } from "../records/SubscriptionStore.ts"
 import type { TestEvent, TestResult } from "./DeliveryViews.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
@@ -30,10 +30,10 @@ export const make = Effect.gen(function* () {
     const answered = yield* manual.storedAnswer(call, StoredAnswers.tests, answerId)
     if (answered !== null) return answered
     yield* manual.checkReceives(subscription)
-    const storedHealth = yield* readOne(storage, Endpoint.healthKind, workspace.id, subscription.id)
-    const health = storedHealth ?? Endpoint.unknownHealth(subscription.id)
+    const storedHealth = yield* readOne(storage, EndpointHealth.kind, workspace.id, subscription.id)
+    const health = storedHealth ?? EndpointHealth.unknown(subscription.id)
     const realNow = yield* Clock.currentTimeMillis
-    const recent = Endpoint.recentTests(health, realNow)
+    const recent = EndpointHealth.recentTests(health, realNow)
     if (recent.length >= maxTests) {
       const leftMs = (recent[0] ?? 0) + minuteMs - realNow
       return yield* ManualDelivery.limited(`${maxTests} tests per subscription per minute`, leftMs)
@@ -54,8 +54,8 @@ export const make = Effect.gen(function* () {
       payload: Revision.resource(revision, "event", Json.encode(event)).text,
       at: now
     })
-    const tested = Endpoint.testedHealth(health, realNow)
-    const writes = [Delivery.toStored(delivery, now), Endpoint.healthToStored(tested, subscription, now)]
+    const tested = EndpointHealth.afterTest(health, realNow)
+    const writes = [Delivery.toStored(delivery, now), EndpointHealth.toStored(tested, subscription, now)]
     const result: TestResult = { subscription_id: subscription.id, event }
     return yield* manual.enqueue(call, delivery, writes, { kind: StoredAnswers.tests, id: answerId, result })
   })

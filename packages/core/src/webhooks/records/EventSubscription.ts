@@ -4,7 +4,7 @@ import { choosable, TypeName } from "../../events/Event.ts"
 import { collector, joinWrongFields, type WrongFields } from "../../wire/FieldError.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 import { dayMs, fromMillis, minuteMs, Timestamp } from "../../wire/Timestamp.ts"
-import { changed, type StoredSecret, type StoredSubscription, validSecrets } from "./Endpoint.ts"
+import { changed, type StoredSecret, type StoredSubscription, validSecrets } from "./StoredSubscription.ts"
 
 /** A subscription as its owner sees it (api.md, Event subscriptions). */
 export const EventSubscription = Schema.Struct({

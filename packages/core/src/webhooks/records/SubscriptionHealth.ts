@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { SubscriptionId } from "../../wire/Ids.ts"
-import { type EndpointHealth, LastAttempt, type StoredSubscription } from "./Endpoint.ts"
+import { type EndpointHealth, LastAttempt } from "./EndpointHealth.ts"
+import type { StoredSubscription } from "./StoredSubscription.ts"
 
 /** A subscription's health and the reason for it (api.md, Subscription health). */
 export const SubscriptionHealth = Schema.Struct({

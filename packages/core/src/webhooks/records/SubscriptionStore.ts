@@ -6,8 +6,8 @@ import { readOne, type Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import type { SubscriptionId, WorkspaceId } from "../../wire/Ids.ts"
 import * as Signature from "../Signature.ts"
-import * as Endpoint from "./Endpoint.ts"
 import { maxActive } from "./EventSubscription.ts"
+import * as StoredSubscription from "./StoredSubscription.ts"
 
 /* Reads a workspace's subscriptions, and makes and opens their signing secrets. */
 
@@ -19,7 +19,7 @@ export const findSubscription = Effect.fnUntraced(function* (
   workspace_id: WorkspaceId,
   id: string
 ) {
-  const subscription = yield* readOne(storage, Endpoint.subscriptionKind, workspace_id, id)
+  const subscription = yield* readOne(storage, StoredSubscription.kind, workspace_id, id)
   if (subscription === null || subscription.status === "dropped") return yield* ApiError.make("not_found")
   return subscription
 })
@@ -31,19 +31,19 @@ export const findSubscription = Effect.fnUntraced(function* (
  * read whenever the recipients of events have changed.
  */
 export const activeSubscriptions = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
-  const active: Array<Endpoint.StoredSubscription> = []
+  const active: Array<StoredSubscription.StoredSubscription> = []
   let after: string | null = null
   do {
     // A page may be short, but the next page continues exactly after it.
     const page: RecordPage = yield* storage.page({
       workspace_id,
-      kind: Endpoint.subscriptionKind.name,
-      parent: Endpoint.activeParent,
+      kind: StoredSubscription.kind.name,
+      parent: StoredSubscription.activeParent,
       order: "oldest",
       after,
       limit: maxActive
     })
-    active.push(...page.records.map(Endpoint.subscriptionKind.value))
+    active.push(...page.records.map(StoredSubscription.kind.value))
     after = active.length < maxActive ? page.next : null
   } while (after !== null)
   return active
@@ -57,7 +57,7 @@ export const makeSecret = Effect.fnUntraced(function* (
   id: SubscriptionId
 ) {
   return yield* seal.seal(
-    Endpoint.purposeOfSecrets(workspace_id, id),
+    StoredSubscription.purposeOfSecrets(workspace_id, id),
     Signature.makeSecret(yield* random.randomBytes(Signature.secretBytes))
   )
 })
@@ -66,8 +66,8 @@ export const makeSecret = Effect.fnUntraced(function* (
 export const openNewestSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   workspace_id: WorkspaceId,
-  { id, secrets }: Endpoint.StoredSubscription
+  { id, secrets }: StoredSubscription.StoredSubscription
 ) {
-  const secret = yield* seal.open(Endpoint.purposeOfSecrets(workspace_id, id), secrets[0]?.sealed ?? "")
+  const secret = yield* seal.open(StoredSubscription.purposeOfSecrets(workspace_id, id), secrets[0]?.sealed ?? "")
   return secret === null ? yield* Effect.die(new Error("A signing secret cannot be opened")) : secret
 })

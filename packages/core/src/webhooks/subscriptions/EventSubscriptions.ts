@@ -15,8 +15,9 @@ import type { Ids, WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import { defaultLimit } from "../../wire/Pagination.ts"
 import { cancelJob } from "../records/Delivery.ts"
-import * as Endpoint from "../records/Endpoint.ts"
+import * as EndpointHealth from "../records/EndpointHealth.ts"
 import * as Subscription from "../records/EventSubscription.ts"
+import * as StoredSubscription from "../records/StoredSubscription.ts"
 import { findSubscription } from "../records/SubscriptionStore.ts"
 import * as WebhookAddress from "../WebhookAddress.ts"
 import { WebhookSender } from "../WebhookSender.ts"
@@ -129,15 +130,15 @@ const makeList = Effect.gen(function* () {
     const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
     const page = yield* storage.page({
       workspace_id: workspace.id,
-      kind: Endpoint.subscriptionKind.name,
-      labels: [Endpoint.listedLabel],
+      kind: StoredSubscription.kind.name,
+      labels: [StoredSubscription.listedLabel],
       order: "newest",
       after,
       limit
     })
     return Json.encode<SubscriptionPage>({
       event_subscriptions: page.records.map((record) =>
-        Subscription.viewOf(Endpoint.subscriptionKind.value(record), null, now)
+        Subscription.viewOf(StoredSubscription.kind.value(record), null, now)
       ),
       next_cursor: page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
     })
@@ -163,7 +164,7 @@ const makeChanges = Effect.gen(function* () {
     if (input.url !== undefined) yield* Refusals.requireSender(sender)
     yield* check(sender, input)
     const turnsOn = input.url !== undefined && !subscription.delivery_enabled
-    const changed = Endpoint.changed(
+    const changed = StoredSubscription.changed(
       subscription,
       {
         ...(input.url !== undefined && {
@@ -175,11 +176,11 @@ const makeChanges = Effect.gen(function* () {
       },
       now
     )
-    const health = yield* readOne(storage, Endpoint.healthKind, workspace.id, subscription.id)
-    const reset = Endpoint.resetHealth(health ?? Endpoint.unknownHealth(subscription.id))
-    const writes = turnsOn ? [Endpoint.healthToStored(reset, changed, now)] : []
+    const health = yield* readOne(storage, EndpointHealth.kind, workspace.id, subscription.id)
+    const reset = EndpointHealth.reset(health ?? EndpointHealth.unknown(subscription.id))
+    const writes = turnsOn ? [EndpointHealth.toStored(reset, changed, now)] : []
     yield* commitAt({ storage, workspaces }, call.moment, {
-      writes: [Endpoint.subscriptionToStored(changed), ...writes]
+      writes: [StoredSubscription.toStored(changed), ...writes]
     })
     return Json.encode(Subscription.viewOf(changed, null, now))
   })
@@ -188,11 +189,11 @@ const makeChanges = Effect.gen(function* () {
     const { workspace, now } = call.moment
     const subscription = yield* find(storage, workspace.id, id)
     if (subscription.status === "disabled") return Json.encode(Subscription.viewOf(subscription, null, now))
-    const disabled = Endpoint.changed(subscription, { status: "disabled", rotation: null }, now)
+    const disabled = StoredSubscription.changed(subscription, { status: "disabled", rotation: null }, now)
     // If this host dies, the job cancels the remaining deliveries. Otherwise the response waits until all open
     // deliveries are cancelled.
     const jobs = [cancelJob(subscription.id, now)]
-    yield* commitAt({ storage, workspaces }, call.moment, { writes: [Endpoint.subscriptionToStored(disabled)], jobs })
+    yield* commitAt({ storage, workspaces }, call.moment, { writes: [StoredSubscription.toStored(disabled)], jobs })
     yield* cancelOpenDeliveries(storage, { workspace_id: workspace.id, subscription_id: subscription.id }, now)
     return Json.encode(Subscription.viewOf(disabled, null, now))
   })
@@ -203,10 +204,10 @@ const makeChanges = Effect.gen(function* () {
 /** Handles the job that drops a subscription if it is still unfinished after ten minutes. */
 const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, now: number) {
   const { subscription_id } = JobPayload.read(job, "drop_subscription")
-  const subscription = yield* readOne(storage, Endpoint.subscriptionKind, job.workspace_id, subscription_id)
+  const subscription = yield* readOne(storage, StoredSubscription.kind, job.workspace_id, subscription_id)
   const writes =
     subscription?.status === "unfinished"
-      ? [Endpoint.subscriptionToStored(Endpoint.changed(subscription, { status: "dropped" }, now))]
+      ? [StoredSubscription.toStored(StoredSubscription.changed(subscription, { status: "dropped" }, now))]
       : []
   yield* storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
 })

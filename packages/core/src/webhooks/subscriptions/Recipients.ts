@@ -3,7 +3,7 @@ import type * as Change from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import type { Storage, StorageUnavailable, VersionConflict } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
-import { receives, type StoredSubscription } from "../records/Endpoint.ts"
+import { receives, type StoredSubscription } from "../records/StoredSubscription.ts"
 import { activeSubscriptions } from "../records/SubscriptionStore.ts"
 
 type StorageService = Storage["Service"]

@@ -5,8 +5,8 @@ import { commitAt, Workspaces } from "../../access/Workspaces.ts"
 import type { Call } from "../../calls/Call.ts"
 import { Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
-import * as Endpoint from "../records/Endpoint.ts"
 import * as Subscription from "../records/EventSubscription.ts"
+import * as StoredSubscription from "../records/StoredSubscription.ts"
 import * as SubscriptionStore from "../records/SubscriptionStore.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 import { withSecret } from "./SubscriptionCreation.ts"
@@ -24,7 +24,7 @@ export const make = Effect.gen(function* () {
   const sender = yield* WebhookSender.loggable
   const begin = yield* makeBegin
 
-  return Effect.fnUntraced(function* (call: Call, subscription: Endpoint.StoredSubscription) {
+  return Effect.fnUntraced(function* (call: Call, subscription: StoredSubscription.StoredSubscription) {
     const { workspace, now } = call.moment
     const key = call.idempotency_key
     if (subscription.status !== "active") return yield* Refusals.notActive
@@ -36,17 +36,19 @@ export const make = Effect.gen(function* () {
     if (open !== null && open.key !== key) return yield* Refusals.rotating
     const state = yield* TwoStepCalls.load(storage, call, TwoStepCalls.rotationId(subscription.id, key))
     if (open === null && state.begun.subscription_id !== null) return yield* Refusals.tooLate
-    if (Endpoint.validSecrets(subscription, now).length >= Subscription.maxSecrets)
+    if (StoredSubscription.validSecrets(subscription, now).length >= Subscription.maxSecrets)
       return yield* Refusals.tooManySecrets
     const { begun, beginning } =
       open === null ? yield* begin(call, subscription, state) : { begun: subscription, beginning: state }
     const lookedUp = yield* sender.lookUp(begun.url)
     if (lookedUp === "unavailable") return yield* Refusals.nameServerDown
     const isRefused = lookedUp === "refused"
-    const ended = isRefused ? Endpoint.changed(begun, { rotation: null }, now) : Subscription.rotated(begun, now)
+    const ended = isRefused
+      ? StoredSubscription.changed(begun, { rotation: null }, now)
+      : Subscription.rotated(begun, now)
     const extraWrites = isRefused ? [TwoStepCalls.toStored(TwoStepCalls.released(beginning), now)] : []
     yield* commitAt({ storage, workspaces }, call.moment, {
-      writes: [Endpoint.subscriptionToStored(ended), ...extraWrites]
+      writes: [StoredSubscription.toStored(ended), ...extraWrites]
     })
     if (isRefused) return yield* ApiError.invalidInput([Refusals.wrongUrl])
     return yield* withSecret(seal, workspace.id, ended, now)
@@ -62,16 +64,20 @@ const makeBegin = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (
     call: Call,
-    subscription: Endpoint.StoredSubscription,
+    subscription: StoredSubscription.StoredSubscription,
     previous: TwoStepCalls.TwoStepCall
   ) {
     const { workspace, now } = call.moment
     const { id } = subscription
     const until = now + Subscription.unfinishedMs
     const sealed = yield* SubscriptionStore.makeSecret(random, seal, workspace.id, id)
-    const begun = Endpoint.changed(subscription, { rotation: { key: call.idempotency_key, sealed, until } }, now)
+    const begun = StoredSubscription.changed(
+      subscription,
+      { rotation: { key: call.idempotency_key, sealed, until } },
+      now
+    )
     const beginning = TwoStepCalls.begin(previous, { subscription_id: id, until })
-    const writes = [Endpoint.subscriptionToStored(begun), TwoStepCalls.toStored(beginning, now)]
+    const writes = [StoredSubscription.toStored(begun), TwoStepCalls.toStored(beginning, now)]
     yield* commitAt({ storage, workspaces }, call.moment, { writes })
     return { begun, beginning }
   })

@@ -10,8 +10,8 @@ import { countOf } from "../../wire/FieldError.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import { dropJob } from "../records/Delivery.ts"
-import * as Endpoint from "../records/Endpoint.ts"
 import * as Subscription from "../records/EventSubscription.ts"
+import * as StoredSubscription from "../records/StoredSubscription.ts"
 import { activeSubscriptions, makeSecret, openNewestSecret } from "../records/SubscriptionStore.ts"
 import * as WebhookAddress from "../WebhookAddress.ts"
 import { WebhookSender } from "../WebhookSender.ts"
@@ -38,7 +38,7 @@ export const make = Effect.gen(function* () {
     const state = yield* TwoStepCalls.load(storage, call, TwoStepCalls.creationId(call.idempotency_key))
     const beginning = state.begun.subscription_id === null ? yield* begin(call, input, state) : state
     const { begun } = beginning
-    const subscription = yield* readOne(storage, Endpoint.subscriptionKind, workspace.id, begun.subscription_id ?? "")
+    const subscription = yield* readOne(storage, StoredSubscription.kind, workspace.id, begun.subscription_id ?? "")
     if (subscription === null) return yield* Refusals.tooLate
     if (
       subscription.url !== WebhookAddress.normalize(input.url) ||
@@ -52,13 +52,17 @@ export const make = Effect.gen(function* () {
     // Look up the URL as the caller sent it, because normalization could hide the reason to refuse it.
     const lookedUp = yield* sender.lookUp(input.url)
     if (lookedUp === "unavailable") return yield* Refusals.nameServerDown
-    const finished = Endpoint.changed(subscription, { status: lookedUp === "refused" ? "dropped" : "active" }, now)
+    const finished = StoredSubscription.changed(
+      subscription,
+      { status: lookedUp === "refused" ? "dropped" : "active" },
+      now
+    )
     const extraWrite =
       lookedUp === "refused"
         ? TwoStepCalls.toStored(TwoStepCalls.released(beginning), now)
         : yield* reservePlace(storage, workspace.id, now)
     yield* commitAt({ storage, workspaces }, call.moment, {
-      writes: [Endpoint.subscriptionToStored(finished), extraWrite]
+      writes: [StoredSubscription.toStored(finished), extraWrite]
     })
     if (lookedUp === "refused") return yield* ApiError.invalidInput([Refusals.wrongUrl])
     return yield* withSecret(seal, workspace.id, finished, now)
@@ -88,7 +92,7 @@ const makeBegin = Effect.gen(function* () {
     const until = now + Subscription.unfinishedMs
     const beginning = TwoStepCalls.begin(previous, { subscription_id: id, until })
     yield* commitAt({ storage, workspaces }, call.moment, {
-      writes: [Endpoint.subscriptionToStored(subscription), TwoStepCalls.toStored(beginning, now)],
+      writes: [StoredSubscription.toStored(subscription), TwoStepCalls.toStored(beginning, now)],
       jobs: [dropJob(id, until, workspace.environment === "sandbox")]
     })
     return beginning
@@ -99,7 +103,7 @@ const makeBegin = Effect.gen(function* () {
 export const withSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   workspaceId: WorkspaceId,
-  subscription: Endpoint.StoredSubscription,
+  subscription: StoredSubscription.StoredSubscription,
   now: number
 ) {
   return Json.encode(Subscription.viewOf(subscription, yield* openNewestSecret(seal, workspaceId, subscription), now))

@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import * as Change from "../../storage/Change.ts"
 import { commit, eachPage, readOne, type Storage } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
-import { subscriptionKind, subscriptionToStored } from "../records/Endpoint.ts"
 import { restarted } from "../records/EventSubscription.ts"
+import * as StoredSubscription from "../records/StoredSubscription.ts"
 
 type StorageService = Storage["Service"]
 
@@ -20,15 +20,15 @@ export const restartSubscriptions = Effect.fnUntraced(function* (
   expects: ReadonlyArray<Change.Expectation>
 ) {
   const restart = Effect.fnUntraced(function* (id: string) {
-    const subscription = yield* readOne(storage, subscriptionKind, workspace_id, id)
+    const subscription = yield* readOne(storage, StoredSubscription.kind, workspace_id, id)
     if (subscription === null) return
-    const writes = [subscriptionToStored(restarted(subscription, now))]
+    const writes = [StoredSubscription.toStored(restarted(subscription, now))]
     yield* commit(storage, Change.make(workspace_id, { writes, expects }))
   })
   for (const status of ["active", "unfinished"] as const) {
     yield* eachPage(
       storage,
-      { workspace_id, kind: subscriptionKind.name, status, order: "oldest", limit: 100 },
+      { workspace_id, kind: StoredSubscription.kind.name, status, order: "oldest", limit: 100 },
       (page) => Effect.forEach(page, ({ id }) => restart(id), { discard: true })
     )
   }
