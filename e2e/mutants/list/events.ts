@@ -66,8 +66,8 @@ export const events = inPackage("core")({
     },
     {
       name: "only the newest secret signs",
-      from: "const secrets = Endpoint.validSecrets(subscription, now)",
-      to: "const secrets = Endpoint.validSecrets(subscription, now).slice(0, 1)",
+      from: "const secrets = StoredSubscription.validSecrets(subscription, now)",
+      to: "const secrets = StoredSubscription.validSecrets(subscription, now).slice(0, 1)",
       found_by: test(rotation, "returns the new secret once, and both secrets sign deliveries for a day")
     }
   ],
@@ -96,8 +96,8 @@ export const events = inPackage("core")({
   "webhooks/records/EndpointHealth.ts": [
     {
       name: "delivery turns off one attempt late",
-      from: "now - health.failing_since >= Delivery.shutOffAfterMs",
-      to: "now - health.failing_since > Delivery.shutOffAfterMs",
+      from: "now - health.failing_since >= shutOffAfterMs",
+      to: "now - health.failing_since > shutOffAfterMs",
       found_by: test(
         "packages/core/test/webhooks/turningOff.test.ts",
         "turn delivery off and cancel pending deliveries, until the url is set again"

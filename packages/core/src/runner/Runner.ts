@@ -38,7 +38,7 @@ export class Runner extends Context.Service<
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
     /**
      * Runs the jobs that are due first, as `runDue` does. If another runner holds them, waits for the signal, which that
-     * runner's commits must wake (`wokenByJobs`).
+     * runner's commits must wake (`makeJobSignal`).
      */
     readonly runNext: (signal: Signal, workspace_id?: WorkspaceId) => Effect.Effect<RanNext, StorageUnavailable>
     /**
