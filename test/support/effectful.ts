@@ -28,7 +28,7 @@ export const effectful: Readonly<Record<string, ReadonlyArray<string>>> = {
     "access/ApiKey calls/acceptOnce calls/decideAtMoment consuming/ConsumerStore consuming/claiming",
     "consuming/consumerStatus consuming/eachWorkspacePage consuming/parkedEvents consuming/parking",
     "consuming/startPositions quoting/readAuthority quoting/RevisionPreview sandbox/NextDue",
-    "runner/WorkLoop.makeJobSignal storage/CellReadiness webhooks/deliveries/DeliveryLog.find",
+    "storage/CellReadiness webhooks/deliveries/DeliveryLog.find",
     "webhooks/deliveries/Publishing webhooks/records/SubscriptionStore",
     "webhooks/subscriptions/SubscriptionCreation.withSecret",
     "webhooks/subscriptions/cancelDeliveries webhooks/subscriptions/Recipients webhooks/subscriptions/restartSubscriptions",
