@@ -34,7 +34,7 @@ interface KnownKey {
 /**
  * The keys that this host has found valid within the last hour, in memory only.
  *
- * For a second after its lookup, a key is neither hashed nor looked up again. This saves time for busy keys.
+ * For a second after its lookup, a key is neither hashed nor looked up again (docs/decisions/tuning.md).
  */
 export class KnownKeys {
   /** The known keys, in lookup order. */

@@ -341,7 +341,7 @@ export class Revisions extends Context.Service<
         choose: (askedRevision, workspace_id) => {
           if (askedRevision === "current") return Effect.succeed(revisions[0])
           if (askedRevision.header !== null) return Effect.fromResult(find(revisions, askedRevision.header))
-          return Effect.mapEager(pinned(workspace_id), (date) => (date === null ? null : nearest(revisions, date)))
+          return Effect.map(pinned(workspace_id), (date) => (date === null ? null : nearest(revisions, date)))
         },
         // If another host stores the pin first, the retry finds that pin.
         pin: (workspace_id) => retryOnConflict(pin(workspace_id))

@@ -64,7 +64,7 @@ const makeGet = Effect.gen(function* () {
     return Option.isSome(request) && (yield* mayRead(storage, seal, call, QuoteRequest.kind.value(request.value)))
   })
 
-  return Effect.fnUntracedEager(function* (call: Call, input: { readonly id: string; readonly version?: number }) {
+  return Effect.fnUntraced(function* (call: Call, input: { readonly id: string; readonly version?: number }) {
     const key = { workspace_id: call.caller.workspace_id, kind: Quote.kind.name, id: input.id } as const
     const stored = yield* storage.get(key)
     if (Option.isNone(stored)) return yield* ApiError.make("not_found")

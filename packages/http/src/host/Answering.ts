@@ -272,7 +272,7 @@ const makeCallbacks = ({ onAnswered }: Settings, fork: Fork<never>): Pick<Answer
 const isTraced = (context: Context.Context<never>): boolean =>
   Context.get(context, Tracer.Tracer) !== Tracer.nativeTracer
 
-/** Disables tracing if the host has no tracer. Otherwise spans would be created and discarded for every request. */
+/** Makes no spans if the host has no tracer, because nothing would read them. */
 const quiet = <R>(context: Context.Context<R>): Context.Context<R> =>
   isTraced(context) ? context : Context.add(context, References.TracerEnabled, false)
 

@@ -80,7 +80,8 @@ const lookUpMany = (database: Database, lookups: ReadonlyArray<Lookup>) => {
 
 /**
  * Creates the function that looks up records by key or by parent. Lookups in the same turn of the event loop, or during
- * a running statement, share a statement. A response is never older than its call.
+ * a running statement, share a statement, so that many callers need one round trip to the database. A response is never
+ * older than its call.
  */
 export const make = (database: Database): Effect.Effect<LookUp, never, Scope.Scope> =>
   Batcher.make({

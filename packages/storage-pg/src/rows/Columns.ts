@@ -18,7 +18,8 @@ export type Row<C extends Columns> = { readonly [Name in keyof C]: C[Name]["sche
 const array = (values: ReadonlyArray<unknown> | null, oid: number): PgTypes.Parameter =>
   Result.getOrThrow(PgTypes.array(values, oid, wireTypes))
 
-// If all values of a column are null, sends null instead of an array, because null costs nothing to send or read.
+// If all values of a column are null, sends null instead of an array. Most changes leave many columns empty, and the
+// database need not parse an array for those.
 const arrayUnlessNull = (values: ReadonlyArray<unknown>, oid: number): PgTypes.Parameter =>
   array(values.some((value) => value !== null) ? values : null, oid)
 

@@ -4,7 +4,6 @@ import { Result } from "effect"
 const { OID } = PgTypes
 
 const bytes = 8
-const twoTo32 = 2 ** 32
 
 // JavaScript numbers are exact up to 2^53. Times and counters stay far below that.
 const int8: PgTypes.Codec<number | bigint> = {
@@ -12,12 +11,6 @@ const int8: PgTypes.Codec<number | bigint> = {
     const encoded = new Uint8Array(bytes)
     new DataView(encoded.buffer).setBigInt64(0, BigInt(value))
     return Result.succeed(encoded)
-  },
-  write: (sink, value) => {
-    const number = Number(value)
-    sink.int32(Math.floor(number / twoTo32))
-    sink.int32(number | 0)
-    return Result.void
   },
   decode: ({ buffer, byteOffset }) => Result.succeed(Number(new DataView(buffer, byteOffset, bytes).getBigInt64(0)))
 }
