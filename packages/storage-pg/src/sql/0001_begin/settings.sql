@@ -1,15 +1,15 @@
 -- Sets planner settings on the functions that hosts call. The functions that those call run with the same settings, so
 -- they get none of their own: setting them again takes time (docs/decisions/tuning.md). A migration that adds functions
--- must also end with this.
+-- for hosts must also end with this, for these functions.
 do $$
 declare
   f record;
 begin
   for f in
     select p.oid::regprocedure as signature from pg_proc p
-    where p.pronamespace = 'quotewire'::regnamespace and not exists (
-      select from pg_proc caller
-      where caller.pronamespace = p.pronamespace and position('quotewire.' || p.proname || '(' in caller.prosrc) > 0
+    where p.pronamespace = 'quotewire'::regnamespace and p.proname in (
+      'commit_1', 'claim_1', 'claim_ordered_1', 'release_1', 'erase_records_1', 'erase_children_1', 'erase_events_1',
+      'erase_workspace_1', 'tally_1'
     )
   loop
     -- Turns off sequential scans. They look cheap while a table is small, and the plan is kept after the table has
