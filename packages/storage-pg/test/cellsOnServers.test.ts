@@ -18,7 +18,9 @@ const forget = Effect.flatMap(Storage.Storage, (storage) => storage.claim({ now:
 const onEmpty = <A, E, R>(test: Effect.Effect<A, E, R>) => emptyAll.pipe(Effect.andThen(forget), Effect.andThen(test))
 
 layer(storage, { timeout: 60_000 })("a storage of four cells on two servers", (it) => {
-  for (const { name, run } of StorageContract.cases) it.effect(name, () => onEmpty(run))
+  for (const { name, needs, run } of StorageContract.cases) {
+    it.effect.skipIf(needs === "moving")(name, () => onEmpty(run))
+  }
 
   it.effect.prop(
     "behaves like the storage model in random histories",

@@ -7,24 +7,26 @@ import { lanes } from "./storage/lanes.ts"
 import { leases } from "./storage/leases.ts"
 import { orderedJobs } from "./storage/orderedJobs.ts"
 import { pagesOfRecords } from "./storage/pages.ts"
+import { reports } from "./storage/reports.ts"
 import { rewrites } from "./storage/rewrites.ts"
 import type { Case } from "./storage/storageRule.ts"
 import { type TwoHostsCase, twoHosts } from "./storage/twoHosts.ts"
 import { values } from "./storage/values.ts"
 import { versions } from "./storage/versions.ts"
 
-export type { Case } from "./storage/storageRule.ts"
+export type { Case, OptionalMember } from "./storage/storageRule.ts"
 export type { TwoHostsCase } from "./storage/twoHosts.ts"
 
 /**
  * The contract for storage backends: the rules that every storage backend must follow.
  *
  * Each case needs its own empty storage, and is named after the rule that it checks. If the rule is broken, the case
- * dies with an error that says what happened. No test runner is needed.
+ * dies with an error that says what happened. Some cases need an optional member of the port: skip them if the storage
+ * lacks it. No test runner is needed.
  *
  * @example
- * for (const { name, run } of StorageContract.cases) {
- *   it.effect(name, () => run.pipe(Effect.provide(layer)))
+ * for (const { name, needs, run } of StorageContract.cases) {
+ *   it.effect.skipIf(needs === "cells" || needs === "moving")(name, () => run.pipe(Effect.provide(layer)))
  * }
  */
 export const cases: ReadonlyArray<Case> = [
@@ -39,7 +41,8 @@ export const cases: ReadonlyArray<Case> = [
   ...erasure,
   ...rewrites,
   ...hints,
-  ...counts
+  ...counts,
+  ...reports
 ]
 
 /**

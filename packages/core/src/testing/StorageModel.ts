@@ -11,10 +11,10 @@ import {
   type VersionConflict
 } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import { follow } from "./storage/claims.ts"
+import { follow } from "./model/claims.ts"
+import { type History, histories, type Step } from "./model/History.ts"
+import { Model } from "./model/Model.ts"
 import { expectSame, expectTrue } from "./storage/expect.ts"
-import { type History, histories, type Step } from "./storage/History.ts"
-import { Model } from "./storage/Model.ts"
 import * as Sample from "./storage/samples.ts"
 import type { StorageService } from "./storage/storageRule.ts"
 

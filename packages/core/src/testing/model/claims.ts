@@ -1,7 +1,7 @@
 import type { ClaimedJob } from "../../storage/Job.ts"
 import type { ClaimQuery, JobClaim } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
-import { expectSame, expectTrue } from "./expect.ts"
+import { expectSame, expectTrue } from "../storage/expect.ts"
 import type { Model, ModelJob } from "./Model.ts"
 
 const isLeased = (job: ModelJob, now: number) => job.leased_until !== null && job.leased_until > now

@@ -18,7 +18,7 @@ const addition = (parts: Partial<CountAddition>): CountAddition => ({
 /** Cases for counts that all hosts share. */
 export const counts: ReadonlyArray<Case> = [
   rule(
-    "adds up the counts from all hosts",
+    "adds to a count, also concurrently, and returns its total",
     Effect.fnUntraced(function* (storage) {
       expectSame("the first count", yield* storage.addCounts(0, [addition({ added: 3 })]), [3])
       expectSame("the second count", yield* storage.addCounts(10, [addition({ added: 4 })]), [7])

@@ -78,49 +78,6 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "counts claimable jobs by kind, if it supports counting",
-    Effect.fnUntraced(function* (storage) {
-      const { backlog } = storage
-      if (backlog === undefined) return
-      const counted = (now: number, limit = 100) =>
-        Effect.map(backlog({ now, limit }), (kinds) =>
-          kinds.map((backlogOfKind) => [backlogOfKind.kind, backlogOfKind.due, backlogOfKind.oldest_due_at])
-        )
-      expectSame("the count without jobs", yield* counted(1_000), [])
-      const jobs = [
-        ...[10, 20, 30].map((dueAt) => inLane(dueAt)),
-        Sample.job(5, { kind: "collect" }),
-        Sample.job(15, { kind: "collect" }),
-        Sample.timer(7)
-      ]
-      yield* storage.commit(Sample.change({ jobs }))
-      yield* storage.commit(
-        Sample.change({ workspace_id: Sample.elsewhere, jobs: [inLane(2_000)], clock_offset_ms: 1_990 })
-      )
-      expectSame("the count before any job is due", yield* counted(4), [])
-      const waiting = [
-        ["close_request", 1, 7],
-        ["collect", 2, 5],
-        ["deliver", 3, 10]
-      ]
-      expectSame("the count of due jobs, whatever their workspace's clock", yield* counted(25), waiting)
-      const some = yield* counted(9, 1)
-      expectSame(
-        "the count up to a limit of 1",
-        some.reduce((sum, [, count]) => sum + Number(count), 0),
-        1
-      )
-      const claim = yield* storage.claim(Sample.claimAt(25))
-      expectSame(
-        "the claimed jobs, and the count while all are leased",
-        [claim.jobs.length, yield* counted(25)],
-        [6, []]
-      )
-      yield* storage.release(claim.jobs.map(Sample.leaseOf))
-      expectSame("the count after the jobs are released", yield* counted(25), waiting)
-    })
-  ),
-  rule(
     "lets the next claim fill a lane that a limited claim has left partly empty",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30, 40].map((dueAt) => inLane(dueAt, "wide", 3)) }))

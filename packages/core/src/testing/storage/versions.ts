@@ -115,7 +115,7 @@ export const versions: ReadonlyArray<Case> = [
   rule(
     "refuses a change if an expected record has a different version",
     Effect.fnUntraced(function* (storage) {
-      const resting = (version: number, event: number) =>
+      const commitExpecting = (version: number, event: number) =>
         storage.commit(
           Sample.change({
             expects: [expectation(1, version)],
@@ -126,10 +126,10 @@ export const versions: ReadonlyArray<Case> = [
       for (const version of [0, 1, 2]) {
         for (const otherVersion of [0, 1, 2, 3]) {
           if (otherVersion === version) continue
-          const error = yield* expectRefusal(resting(otherVersion, 9), "VersionConflict")
+          const error = yield* expectRefusal(commitExpecting(otherVersion, 9), "VersionConflict")
           expectError(error, { _tag: "VersionConflict", kind: "quote_request", id: Sample.requestId(1) })
         }
-        yield* resting(version, version)
+        yield* commitExpecting(version, version)
         yield* storage.commit(Sample.change({ writes: [Sample.request(1, { version: version + 1 })] }))
       }
       expectSame("what the refused change would have written", yield* read(storage, Sample.requestId(19)), null)
@@ -232,10 +232,10 @@ export const versions: ReadonlyArray<Case> = [
       for (const version of Sample.range(0, 9)) {
         const change = { writes: [Sample.request(1, { version: version + 1 })], events: [Sample.event(1, 1)] }
         const written = storage.commit(Sample.change(change))
-        const resting = storage.commit(
+        const expecting = storage.commit(
           Sample.change({ expects: [expectation(1, version)], events: [Sample.event(1, 2)] })
         )
-        const refused = Effect.catchTag(resting, "VersionConflict", () => Effect.void)
+        const refused = Effect.catchTag(expecting, "VersionConflict", () => Effect.void)
         const { events: eventsBefore } = yield* storage.feed(Sample.feedOf())
         yield* Effect.all([refused, written, refused], { concurrency: "unbounded" })
         const { events } = yield* storage.feed(Sample.feedOf())
@@ -262,10 +262,10 @@ export const versions: ReadonlyArray<Case> = [
             Effect.map((outcome) => !(isOver && outcome === "stored"))
           )
         })
-        const rests = Effect.forEach(Sample.range(1, 5), () => nextStep)
-        const [, first, second] = yield* Effect.all([write, rests, rests], { concurrency: "unbounded" })
+        const steps = Effect.forEach(Sample.range(1, 5), () => nextStep)
+        const [, first, second] = yield* Effect.all([write, steps, steps], { concurrency: "unbounded" })
         const last = yield* nextStep
-        expectSame("rests before and after the write", [...first, ...second, last].includes(false), false)
+        expectSame("steps before and after the write", [...first, ...second, last].includes(false), false)
       }
     })
   ),
