@@ -7,6 +7,7 @@ import { aboutFields, aboutOf } from "../wire/AboutIds.ts"
 import { codes, type ErrorCode } from "../wire/ApiError.ts"
 import { KeyId, QuoteId, QuoteRequestId, RequestId } from "../wire/Ids.ts"
 import { wholeNumber } from "../wire/Input.ts"
+import type * as Json from "../wire/Json.ts"
 import { pageFields } from "../wire/Pagination.ts"
 import { plain } from "../wire/PlainText.ts"
 import { fromMillis, OffsetDateTime, Timestamp } from "../wire/Timestamp.ts"
@@ -45,7 +46,7 @@ export interface CallSubject {
 }
 
 /** Finds the IDs that a call is about. Ignores text that is not formatted like an ID, so that it is never logged. */
-export const subjectOf = (about: About, input: unknown, answer: string | null): CallSubject => {
+export const subjectOf = (about: About, input: unknown, answer: Json.Json<unknown> | null): CallSubject => {
   const id = Predicate.hasProperty(input, "id") ? input.id : null
   if (about === "quote") return { quote_id: isQuoteId(id) ? id : null, quote_request_id: firstRequest(answer) }
   return { quote_id: null, quote_request_id: isQuoteRequestId(id) ? id : firstRequest(answer) }
@@ -56,9 +57,13 @@ const isQuoteRequestId = Schema.is(QuoteRequestId)
 
 /**
  * The first quote request ID in a response: the request's own ID, or the ID of the request to which a quote belongs.
+ * The text is searched only if the response is not a quote that is in memory.
  */
-const firstRequest = (answer: string | null): QuoteRequestId | null => {
-  const id = answer === null ? null : /"(qreq_[^"]*)"/.exec(answer)?.[1]
+const firstRequest = (answer: Json.Json<unknown> | null): QuoteRequestId | null => {
+  if (answer === null) return null
+  const id = Predicate.hasProperty(answer.value, "quote_request_id")
+    ? answer.value.quote_request_id
+    : /"(qreq_[^"]*)"/.exec(answer.text)?.[1]
   return isQuoteRequestId(id) ? id : null
 }
 

@@ -208,7 +208,7 @@ const logged = <A extends Reply, R>(
   return Effect.matchCauseEffect(work(state), {
     onSuccess: (reply) => {
       const status = state.operation?.route.status ?? 200
-      return Effect.mapEager(log(state, { status, error_code: null, answer: reply.json.text }), () => reply)
+      return Effect.mapEager(log(state, { status, error_code: null, answer: reply.json }), () => reply)
     },
     onFailure: (cause) =>
       refuse(name, state.request_id, cause).pipe(
@@ -221,7 +221,7 @@ const logged = <A extends Reply, R>(
 /** Logs a request that has ended, if its caller is known. */
 const log = (
   { began_ms, caller, created_at, input, operation, request_id, services, transport }: CallState,
-  end: Pick<FinishedCall, "status" | "error_code"> & { readonly answer: string | null }
+  end: Pick<FinishedCall, "status" | "error_code"> & { readonly answer: Json.Json<unknown> | null }
 ): Effect.Effect<void> => {
   if (caller === null) return Effect.void
   const about = operation?.about

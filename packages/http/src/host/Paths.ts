@@ -100,8 +100,15 @@ interface Branch<A> {
 }
 
 interface Leaf<A> {
-  readonly names: ReadonlyArray<string>
+  readonly parameters: ReadonlyArray<Parameter>
   readonly value: A
+}
+
+/** A parameter of a path: its name, and the index of its segment. The last one may continue to the end of the path. */
+interface Parameter {
+  readonly name: string
+  readonly at: number
+  readonly continues: boolean
 }
 
 /** The value at a path and the values of the path's parameters. */
@@ -130,25 +137,31 @@ export const make = <A>(entries: ReadonlyArray<{ method: string; path: string; v
   const root = branch<A>()
   for (const { method, path, value } of entries) {
     const segments = path.split("/")
-    const names = segments.filter(isParameter).map((segment) => segment.slice(1, -1).replace("...", ""))
-    if (isRest(segments.at(-1))) segments.slice(0, -1).reduce(grow, root).rests.set(method, { names, value })
-    else segments.reduce(grow, root).leaves.set(method, { names, value })
+    const parameters = segments.flatMap((segment, at) => (isParameter(segment) ? [parameterAt(at, segment)] : []))
+    if (isRest(segments.at(-1))) segments.slice(0, -1).reduce(grow, root).rests.set(method, { parameters, value })
+    else segments.reduce(grow, root).leaves.set(method, { parameters, value })
   }
   return {
     find: (method, path) => {
-      const texts: Array<string> = []
-      const leaf = descend(root, { method, segments: path.split("/"), texts }, 0)
+      const segments = path.split("/")
+      const leaf = descend(root, method, segments, 0)
       if (leaf === null) return null
       const params: Record<string, string> = {}
-      for (let index = 0; index < leaf.names.length; index++) {
-        const text = decode(texts[index] ?? "")
+      for (const { at, continues, name } of leaf.parameters) {
+        const text = decode(continues ? segments.slice(at).join("/") : (segments[at] ?? ""))
         if (text === null) return null
-        params[leaf.names[index] ?? ""] = text
+        params[name] = text
       }
       return { value: leaf.value, params }
     }
   }
 }
+
+const parameterAt = (at: number, segment: string): Parameter => ({
+  name: segment.slice(1, -1).replace("...", ""),
+  at,
+  continues: isRest(segment)
+})
 
 const branch = <A>(): Branch<A> => ({
   literals: new Map(),
@@ -167,32 +180,21 @@ const grow = <A>(parent: Branch<A>, segment: string): Branch<A> => {
   return next
 }
 
-/** A path to find. */
-interface Search {
-  readonly method: string
-  readonly segments: ReadonlyArray<string>
-  /** The values of the parameters that were found, still encoded. */
-  readonly texts: Array<string>
-}
-
-/** Finds the leaf for a path, and appends the value of each parameter to the search's texts. */
-const descend = <A>(parent: Branch<A>, search: Search, depth: number): Leaf<A> | null => {
-  const { method, segments, texts } = search
+/** Finds the leaf for a path, from the segment at `depth` on. */
+const descend = <A>(
+  parent: Branch<A>,
+  method: string,
+  segments: ReadonlyArray<string>,
+  depth: number
+): Leaf<A> | null => {
   const segment = segments[depth]
   if (segment === undefined) return parent.leaves.get(method) ?? null
   const literal = parent.literals.get(segment)
-  const match = literal === undefined ? null : descend(literal, search, depth + 1)
+  const match = literal === undefined ? null : descend(literal, method, segments, depth + 1)
   if (match !== null) return match
-  if (parent.parameter !== null && segment !== "") {
-    texts.push(segment)
-    const below = descend(parent.parameter, search, depth + 1)
-    if (below !== null) return below
-    texts.pop()
-  }
-  const rest = parent.rests.get(method)
-  if (rest === undefined) return null
-  texts.push(segments.slice(depth).join("/"))
-  return rest
+  const { parameter } = parent
+  const below = parameter === null || segment === "" ? null : descend(parameter, method, segments, depth + 1)
+  return below ?? parent.rests.get(method) ?? null
 }
 
 const decode = (text: string): string | null => {
