@@ -301,7 +301,7 @@ describe("host packages", () => {
   const mayImport = {
     http: [
       ...[...forHosts, "Allowance", "BoundedMap", "Event", "operatorOperations"],
-      ...["CarrierConnections", "CarrierTransport", "TextCrypto", "WebhookSender"]
+      ...["CarrierConnections", "CarrierTransport", "TextCrypto", "WebhookSender", "WholeAnswers"]
     ],
     mcp: forHosts,
     // A program: it makes the service from the parts, and its commands for operators use services.

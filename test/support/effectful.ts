@@ -17,6 +17,7 @@ export const effectful: Readonly<Record<string, ReadonlyArray<string>>> = {
   "call carriers, or are what carriers implement": [
     "carriers/TimeBudget carriers/CarrierDefinition carriers/OwnCarrierScenarios carriers/defineCarrier",
     "carriers/definitionCalls carriers/http/CarrierHttp carriers/http/CarrierResponse carriers/http/SentRequest",
+    "carriers/http/WholeAnswers",
     "carriers/http/CarrierTokens carriers/recorder/ExchangeDraft carriers/recorder/HttpRecording rating/ratePlanCarrier",
     "sandbox/fictionalCarriers"
   ],
@@ -34,9 +35,12 @@ export const effectful: Readonly<Record<string, ReadonlyArray<string>>> = {
     "webhooks/subscriptions/cancelDeliveries webhooks/subscriptions/Recipients webhooks/subscriptions/restartSubscriptions",
     "webhooks/subscriptions/SubscriptionChecks webhooks/subscriptions/TwoStepCalls"
   ],
-  "hold a process's state for a service": ["access/KnownKeys access/limits/SharedCounts access/sealing/SealKeysInUse"],
+  "hold a process's state for a service": [
+    "access/KnownKeys access/limits/SharedCounts access/sealing/SealKeysInUse quoting/asking/SeenRequests"
+  ],
   "run work: locks, fibers and time": [
     "concurrency/Fault concurrency/KeyedMutex concurrency/Monotonic concurrency/JobSlot concurrency/Supervise",
+    "concurrency/Timers",
     "runner/JobBatch"
   ],
   "run a program's consumers": [

@@ -1,5 +1,6 @@
-import { Clock, Context, Effect, Latch } from "effect"
+import { Clock, Context, Effect, Fiber } from "effect"
 import * as Monotonic from "../concurrency/Monotonic.ts"
+import * as Timers from "../concurrency/Timers.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 
 /*
@@ -27,7 +28,8 @@ class TimeBudget {
   readonly outer: TimeBudget | null
   private readonly clock: Clock.Clock
   private readonly began: number
-  private readonly going = Latch.makeUnsafe(true)
+  private onOver: (() => void) | null = null
+  private stopTimer: () => void = () => {}
   private waits = 0
   private wait_began = 0
   private waited_ms = 0
@@ -60,19 +62,28 @@ class TimeBudget {
     return this.outer === null ? ownMs : Math.min(ownMs, this.outer.wait_left_ms)
   }
 
-  readonly over: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
-    while (true) {
-      yield* this.going.await
-      const { left_ms } = this
-      if (left_ms <= 0) return
-      yield* Effect.sleep(left_ms)
-    }
-  })
+  /** Calls a function when the time is up, unless the call ends before that. */
+  begin(onOver: () => void): void {
+    this.onOver = onOver
+    if (this.waits === 0) this.startTimer()
+  }
+
+  end(): void {
+    this.onOver = null
+    this.stopTimer()
+  }
+
+  private startTimer(): void {
+    this.stopTimer = Timers.start(this.clock, Math.max(0, this.left_ms), () => {
+      if (this.left_ms > 0) this.startTimer()
+      else this.onOver?.()
+    })
+  }
 
   beginWait(): void {
     if (this.waits === 0) {
       this.wait_began = this.now
-      this.going.closeUnsafe()
+      this.stopTimer()
     }
     this.waits += 1
     this.outer?.beginWait()
@@ -82,7 +93,7 @@ class TimeBudget {
     this.waits -= 1
     if (this.waits === 0) {
       this.waited_ms += this.now - this.wait_began
-      this.going.openUnsafe()
+      if (this.onOver !== null) this.startTimer()
     }
     this.outer?.endWait()
   }
@@ -96,16 +107,34 @@ export const withinLimit =
   <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> =>
     Effect.flatMap(Effect.all([Clock.Clock, Current]), ([clock, outer]) => {
       const time = new TimeBudget(limit, outer, clock)
-      const late = Effect.as(time.over, null)
-      return Effect.raceFirst(
-        Effect.map(Effect.provideService(call, Current, time), (value) => ({ value })),
-        late
-      ).pipe(
-        Effect.flatMap(
-          (result): Effect.Effect<A | A2, E2, R2> => (result === null ? orElse() : Effect.succeed(result.value))
-        )
-      )
+      const start = (onOver: () => void) => {
+        time.begin(onOver)
+        return () => time.end()
+      }
+      return until(start, orElse)(Effect.provideService(call, Current, time))
     })
+
+/**
+ * Runs a call until a timer goes off. Then interrupts the call and runs `orElse`. `start` starts the timer, and returns
+ * a function that stops it.
+ */
+const until =
+  <A2, E2, R2>(start: (onOver: () => void) => () => void, orElse: () => Effect.Effect<A2, E2, R2>) =>
+  <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Effect.forkChild(restore(call), { startImmediately: true }), (fiber) => {
+        let isOver = false
+        const stop = start(() => {
+          isOver = true
+          fiber.interruptUnsafe()
+        })
+        return restore(Fiber.await(fiber)).pipe(
+          Effect.onInterrupt(() => Fiber.interrupt(fiber)),
+          Effect.ensuring(Effect.sync(stop)),
+          Effect.flatMap((exit): Effect.Effect<A | A2, E | E2, R2> => (isOver ? restore(orElse()) : exit))
+        )
+      })
+    )
 
 /** How much time the innermost call has left, in milliseconds; unlimited outside a call. */
 export const leftMs: Effect.Effect<number> = Effect.map(Current, (time) => time?.left_ms ?? Number.POSITIVE_INFINITY)
@@ -117,10 +146,30 @@ export const leftMs: Effect.Effect<number> = Effect.map(Current, (time) => time?
 export const uncounted =
   <A2, E2, R2>(orElse: () => Effect.Effect<A2, E2, R2>) =>
   <A, E, R>(wait: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> =>
-    Current.use((time) =>
+    Effect.flatMap(Effect.all([Clock.Clock, Current]), ([clock, time]) =>
       Effect.acquireUseRelease(
         Effect.sync(() => time?.beginWait()),
-        () => Effect.timeoutOrElse(wait, { duration: time?.wait_left_ms ?? maxWaitMs, orElse }),
+        () => until((onOver) => Timers.start(clock, time?.wait_left_ms ?? maxWaitMs, onOver), orElse)(wait),
         () => Effect.sync(() => time?.endWait())
       )
     )
+
+/**
+ * Waits until a function that `begin` receives is called, as `uncounted` does. If the wait takes too long, runs `orElse`.
+ */
+export const uncountedUntil = <E>(begin: (resume: () => void) => void, orElse: () => Effect.Effect<never, E>) =>
+  Effect.flatMap(Effect.all([Clock.Clock, Current]), ([clock, time]) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => time?.beginWait()),
+      () =>
+        Effect.callback<void, E>((resume) => {
+          const stop = Timers.start(clock, time?.wait_left_ms ?? maxWaitMs, () => resume(orElse()))
+          begin(() => {
+            stop()
+            resume(Effect.void)
+          })
+          return Effect.sync(stop)
+        }),
+      () => Effect.sync(() => time?.endWait())
+    )
+  )

@@ -1,12 +1,15 @@
 import { createGunzip } from "node:zlib"
 import { NodeHttpClient, NodeStream } from "@effect/platform-node"
-import { Argument, CarrierConnections, CarrierTransport, WebhookAddress } from "@quotewire/core"
-import { type Context, Effect, Layer, RcMap, type Scope, Semaphore, Stream } from "effect"
-import { Headers, HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
+import { Argument, CarrierConnections, CarrierTransport, WebhookAddress, WholeAnswers } from "@quotewire/core"
+import { type Context, Deferred, Effect, Layer, type Scope, Stream } from "effect"
+import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
 import { Agent, type buildConnector } from "undici"
 import type * as Destinations from "../webhooks/Destinations.ts"
 import * as Dial from "../webhooks/Dial.ts"
 import { machineResolver, ownAddresses } from "../webhooks/NodeWebhookSender.ts"
+import * as AnswerReceiver from "./AnswerReceiver.ts"
+import * as ContentEncoding from "./ContentEncoding.ts"
+import { FreeConnections } from "./FreeConnections.ts"
 import * as GuardedConnector from "./GuardedConnector.ts"
 
 /** Settings of the HTTP client for carriers. */
@@ -65,24 +68,33 @@ export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClie
       (undiciAgent) => Effect.promise(() => undiciAgent.destroy())
     )
     const client = yield* Effect.provideService(NodeHttpClient.makeUndici, NodeHttpClient.Dispatcher, agent)
-    return client.pipe(
-      HttpClient.mapRequest((request) =>
-        "accept-encoding" in request.headers ? request : HttpClientRequest.setHeader(request, "accept-encoding", "gzip")
-      ),
+    const decompressing = client.pipe(
+      HttpClient.mapRequest(ContentEncoding.accepting),
       HttpClient.transformResponse(Effect.map(decompressed))
     )
+    return WholeAnswers.offer(decompressing, AnswerReceiver.make(agent))
   })
 
 const limitOf = ({ connections_per_origin = 32 }: Settings): number => connections_per_origin
 
-/** Limits the connections to each carrier. The limit for a carrier is created when the carrier is first asked. */
-const makeConnections = (settings: Settings) =>
-  Effect.map(
-    RcMap.make({ lookup: (_: string) => Semaphore.make(limitOf(settings)) }),
-    (semaphores): Context.Service.Shape<typeof CarrierConnections> => ({
-      take: (host) => Effect.flatMap(RcMap.get(semaphores, host), (semaphore) => semaphore.takeScoped(1))
-    })
-  )
+/** Limits the connections to each carrier. */
+const makeConnections = (settings: Settings): Context.Service.Shape<typeof CarrierConnections> => {
+  const connections = new FreeConnections(limitOf(settings))
+  const hold = (host: string, onFree: () => void) => connections.hold(host, onFree)
+  return {
+    hold,
+    take: (host) =>
+      Effect.flatMap(Deferred.make<void>(), (isFree) =>
+        Effect.andThen(
+          Effect.acquireRelease(
+            Effect.sync(() => hold(host, () => Deferred.doneUnsafe(isFree, Effect.void))),
+            (leave) => Effect.sync(leave)
+          ),
+          Deferred.await(isFree)
+        )
+      )
+  }
+}
 
 const checked = Argument.checker("CarrierTransports.layer")
 
@@ -95,17 +107,13 @@ const checked = Argument.checker("CarrierTransports.layer")
 export const layer = (settings: Settings = {}): Layer.Layer<never> =>
   Layer.merge(
     Layer.effect(CarrierTransport, make(checked(settings))),
-    Layer.effect(CarrierConnections, makeConnections(settings))
+    Layer.sync(CarrierConnections, () => makeConnections(settings))
   )
-
-/** The statuses of responses that never have a body. */
-const withoutBody: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** Decompresses a gzipped response body as it is read. Bodies with any other encoding stay unchanged. */
 const decompressed = (response: HttpClientResponse.HttpClientResponse): HttpClientResponse.HttpClientResponse => {
   const { request, status } = response
-  const isGzip = /^(?:x-)?gzip$/i.test(response.headers["content-encoding"] ?? "")
-  if (!isGzip || withoutBody.has(status) || status < 200) return response
+  if (!ContentEncoding.isCompressed(status, response.headers)) return response
   const body = NodeStream.pipeThroughDuplex(response.stream, {
     evaluate: () => createGunzip(),
     // Reads small chunks, so that a reader with a size limit stops early.
@@ -113,7 +121,7 @@ const decompressed = (response: HttpClientResponse.HttpClientResponse): HttpClie
     onError: (cause) =>
       new HttpClientError.HttpClientError({ reason: new HttpClientError.DecodeError({ request, response, cause }) })
   })
-  const headers = Headers.removeMany(response.headers, ["content-encoding", "content-length"])
+  const headers = ContentEncoding.decompressedHeaders(response.headers)
   return HttpClientResponse.fromWeb(request, new Response(Stream.toReadableStream(body), { status, headers }))
 }
 

@@ -3,6 +3,7 @@ import { Headers, HttpClientError } from "effect/http"
 import { type BrokenRule, ruleText } from "../../wire/BrokenRule.ts"
 import { dayMs, minuteMs } from "../../wire/Timestamp.ts"
 import type { NoAnswerReason } from "../Carrier.ts"
+import type { UnreadAnswer } from "./WholeAnswers.ts"
 
 /**
  * A request to a carrier that got no usable answer.
@@ -91,7 +92,7 @@ const retryAfterOf = (headers: Headers.Headers, now: number): number | null => {
 /** The error for a request that could not be sent, or whose answer was interrupted. */
 export const ofTransport = (
   target: Target,
-  failure: HttpClientError.HttpClientError,
+  failure: HttpClientError.HttpClientError | UnreadAnswer,
   status: number | null
 ): CarrierHttpError => {
   const code = codeOf(failure) ?? (status === null ? "CONNECTION_FAILED" : "ANSWER_BROKEN")

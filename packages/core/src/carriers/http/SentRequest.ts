@@ -1,6 +1,7 @@
-import { Bytes, Clock, Context, Effect, Stream } from "effect"
+import { Bytes, Clock, Context, Effect, Result, Stream } from "effect"
 import {
   FetchHttpClient,
+  type Headers,
   HttpClient,
   type HttpClientError,
   type HttpClientRequest,
@@ -18,6 +19,7 @@ import {
   tooLarge
 } from "./CarrierHttpError.ts"
 import type { ReceivedResponse } from "./CarrierResponse.ts"
+import * as WholeAnswers from "./WholeAnswers.ts"
 
 /**
  * A request to a carrier, and its purpose. Code that wraps `CarrierTransport` can read this through `CurrentRequest`
@@ -60,28 +62,25 @@ export const send = (
 ): Effect.Effect<ReceivedResponse, CarrierHttpError> => {
   const { method, path, host } = sentRequest
   const target: Target = { method, path, host }
-  return Effect.gen(function* () {
-    const transport = yield* CarrierTransport
-    const response = yield* Effect.mapError(transport.execute(request), (failure) => ofTransport(target, failure, null))
-    const { status, headers } = response
-    yield* Effect.annotateCurrentSpan("http.response.status_code", status)
-    if (isAnswer(sentRequest, status)) {
-      return {
-        target,
-        status,
-        headers: { ...headers },
-        bytes: yield* read(response, target, max_bytes),
-        sent: request.headers
-      }
-    }
-    yield* Effect.ignore(read(response, target, max_bytes))
-    return yield* ofStatus(target, status, headers, yield* Clock.currentTimeMillis)
+  return CarrierTransport.use((transport) => {
+    const sendWhole = WholeAnswers.sendWholeOf(transport)
+    return sendWhole === undefined
+      ? throughClient(transport, request, target, max_bytes)
+      : whole(sendWhole(request, { max_bytes }), target, max_bytes)
   }).pipe(
+    Effect.flatMap(({ status, headers, body }) =>
+      isAnswer(sentRequest, status)
+        ? Effect.map(Effect.fromResult(body), (bytes) => ({
+            target,
+            status,
+            headers: { ...headers },
+            bytes,
+            sent: request.headers
+          }))
+        : Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(ofStatus(target, status, headers, now)))
+    ),
     onConnection(target),
     Effect.provideService(CurrentRequest, sentRequest),
-    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
-    // The HTTP client's own span would contain the URL, and its trace headers would reach the carrier.
-    Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
     Effect.withSpan(
       `${method} ${host}`,
       {
@@ -97,13 +96,84 @@ export const send = (
 const onConnection =
   (target: Target) =>
   <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E | CarrierHttpError> =>
-    CarrierConnections.use(({ take }) =>
-      take(target.host).pipe(
-        TimeBudget.uncounted(() => noFreeConnection(target)),
-        Effect.andThen(request),
-        Effect.scoped
+    CarrierConnections.use(({ hold, take }) => {
+      const tooLong = () => noFreeConnection(target)
+      if (hold === undefined) {
+        return take(target.host).pipe(TimeBudget.uncounted(tooLong), Effect.andThen(request), Effect.scoped)
+      }
+      return Effect.acquireUseRelease(
+        Effect.sync(() => new Held((onFree) => hold(target.host, onFree))),
+        (held) =>
+          held.isFree
+            ? request
+            : Effect.andThen(
+                TimeBudget.uncountedUntil((resume) => held.wait(resume), tooLong),
+                request
+              ),
+        (held) => Effect.sync(held.leave)
       )
-    )
+    })
+
+/** A connection that a request has taken or waits for. */
+class Held {
+  isFree = false
+  readonly leave: () => void
+  private resume: () => void = () => {}
+
+  constructor(hold: (onFree: () => void) => () => void) {
+    this.leave = hold(() => {
+      this.isFree = true
+      this.resume()
+    })
+  }
+
+  wait(resume: () => void): void {
+    if (this.isFree) resume()
+    else this.resume = resume
+  }
+}
+
+/** A carrier's response, and its body or the reason why the body could not be read. */
+interface Received {
+  readonly status: number
+  readonly headers: Headers.Headers
+  readonly body: Result.Result<Uint8Array, CarrierHttpError>
+}
+
+type Receiving = Effect.Effect<Received, CarrierHttpError>
+
+/** Sends a request through a client that has a shorter way for whole answers. */
+const whole = (sending: ReturnType<WholeAnswers.SendWhole>, target: Target, maxBytes: number): Receiving =>
+  Effect.matchEffect(sending, {
+    onSuccess: ({ status, headers, bytes }) => noted({ status, headers, body: Result.succeed(bytes) }),
+    onFailure: (failure) => {
+      if (failure._tag === "HttpClientError") return Effect.fail(ofTransport(target, failure, null))
+      const { status, headers, problem } = failure
+      const error = problem === "too_large" ? tooLarge(target, status, maxBytes) : ofTransport(target, failure, status)
+      return noted({ status, headers, body: Result.fail(error) })
+    }
+  })
+
+const noted = (received: Received): Effect.Effect<Received> =>
+  Effect.as(Effect.annotateCurrentSpan("http.response.status_code", received.status), received)
+
+/** Sends a request through any client. */
+const throughClient = (
+  transport: HttpClient.HttpClient,
+  request: HttpClientRequest.HttpClientRequest,
+  target: Target,
+  maxBytes: number
+): Receiving =>
+  Effect.gen(function* () {
+    const response = yield* Effect.mapError(transport.execute(request), (failure) => ofTransport(target, failure, null))
+    const { status, headers } = response
+    yield* Effect.annotateCurrentSpan("http.response.status_code", status)
+    return { status, headers, body: yield* Effect.result(read(response, target, maxBytes)) }
+  }).pipe(
+    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
+    // The HTTP client's own span would contain the URL, and its trace headers would reach the carrier.
+    Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
+  )
 
 const read = (response: HttpClientResponse.HttpClientResponse, target: Target, maxBytes: number) =>
   hasLengthUpTo(maxBytes, response) ? readWhole(response, target) : readStream(response, target, maxBytes)

@@ -5,6 +5,7 @@ import type { BrokenRule } from "../../wire/BrokenRule.ts"
 import type { CarrierAdapter, CarrierAsk } from "../Carrier.ts"
 import { CarrierConnections } from "../CarrierConnections.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
+import * as WholeAnswers from "../http/WholeAnswers.ts"
 import * as Redaction from "../secrets/Redaction.ts"
 import * as HttpRecording from "./HttpRecording.ts"
 import type { ExchangeOutcome, ExchangeType } from "./StoredExchange.ts"
@@ -69,7 +70,12 @@ export class HttpList {
 
   /** Makes a client that sends requests through another client, and adds each HTTP exchange to this list. */
   recording(client: HttpClient.HttpClient): HttpClient.HttpClient {
-    return HttpClient.transform(client, (call, request) => HttpRecording.recorded(call, request, this.add))
+    const recordingClient = HttpClient.transform(client, (call, request) =>
+      HttpRecording.recorded(call, request, this.add)
+    )
+    const sendWhole = WholeAnswers.sendWholeOf(client)
+    if (sendWhole === undefined) return recordingClient
+    return WholeAnswers.offer(recordingClient, HttpRecording.recordedWhole(sendWhole, this.add))
   }
 }
 

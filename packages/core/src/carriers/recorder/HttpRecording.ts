@@ -1,11 +1,12 @@
-import { Clock, Effect, Exit, Option, Stream } from "effect"
+import { Cause, Clock, Effect, Exit, Option, Stream } from "effect"
 import { type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as Monotonic from "../../concurrency/Monotonic.ts"
 import { fromMillis } from "../../wire/Timestamp.ts"
 import type { CarrierCallback } from "../Carrier.ts"
 import { decoderOf } from "../http/Charset.ts"
-import { CurrentRequest, isAnswer } from "../http/SentRequest.ts"
+import { CurrentRequest, isAnswer, type SentRequest } from "../http/SentRequest.ts"
+import type * as WholeAnswers from "../http/WholeAnswers.ts"
 import * as Redaction from "../secrets/Redaction.ts"
 import { maxReadCharacters, type RawBody, type RawMessage } from "../secrets/Redaction.ts"
 import type { SecretFinder } from "../secrets/SecretFinder.ts"
@@ -50,41 +51,129 @@ type HttpCall = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientE
 
 /** Runs the HTTP call for a request, and records what is sent and received. */
 export const recorded = (call: HttpCall, request: HttpClientRequest.HttpClientRequest, addHttp: AddHttp): HttpCall =>
-  Effect.flatMap(
-    Effect.all([Clock.currentTimeMillis, Monotonic.millis, CurrentRequest]),
-    ([started_at, began_ms, sentMessage]) => {
-      // The whole bodies of a token request and its answer are secret.
-      const isSecret = sentMessage?.purpose === "token"
-      const withoutSecretText = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
-      const add = addHttp({
-        direction: "sent",
-        method: request.method,
-        url: urlOf(request),
-        started_at,
-        duration_ms: 0,
-        status: null,
-        // The value for an exchange that is still running when the adapter answers.
-        error: "aborted",
-        request: {
-          headers: request.headers,
-          content_type: request.headers["content-type"] ?? null,
-          body: withoutSecretText(bodyOf(request))
-        },
-        response: null,
-        is_seen: true
-      })
-      const addEnd = (exit: Exit.Exit<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>) =>
-        Effect.map(Monotonic.since(began_ms), (duration_ms) => add({ duration_ms, ...endOf(exit) }))
-      return Effect.map(Effect.onExit(call, addEnd), (response) =>
-        tapped(response, (body) =>
-          add({
-            response: { ...headOf(response), body: withoutSecretText(body) },
-            is_seen: sentMessage === null || isAnswer(sentMessage, response.status)
-          })
-        )
-      )
-    }
+  Effect.flatMap(begin(request, addHttp), (recording) =>
+    Effect.map(
+      Effect.onExit(call, (exit) => Effect.sync(() => recording.callEnded(exit))),
+      (response) => tapped(response, (body) => recording.read(response, body))
+    )
   )
+
+/** Makes a client's shorter way for whole answers record what is sent and received. */
+export const recordedWhole =
+  (sendWhole: WholeAnswers.SendWhole, addHttp: AddHttp): WholeAnswers.SendWhole =>
+  (request, options) =>
+    Effect.flatMap(begin(request, addHttp), (recording) =>
+      Effect.onError(sendWhole(request, { ...options, observer: both(recording, options.observer) }), (cause) =>
+        Effect.sync(() => recording.wholeFailed(cause))
+      )
+    )
+
+const both = (recording: Recording, other: WholeAnswers.Observer | undefined): WholeAnswers.Observer =>
+  other === undefined
+    ? recording
+    : {
+        onHead: (status, headers) => {
+          recording.onHead(status, headers)
+          other.onHead(status, headers)
+        },
+        onBody: (bytes) => {
+          recording.onBody(bytes)
+          other.onBody(bytes)
+        }
+      }
+
+/** Begins to record an HTTP exchange. */
+const begin = (request: HttpClientRequest.HttpClientRequest, addHttp: AddHttp): Effect.Effect<Recording> =>
+  Effect.map(
+    Effect.all([Clock.Clock, CurrentRequest]),
+    ([clock, sentRequest]) => new Recording(request, sentRequest, clock, addHttp)
+  )
+
+/** The recording of one HTTP exchange. */
+class Recording implements WholeAnswers.Observer {
+  private readonly sentRequest: SentRequest | null
+  private readonly clock: Clock.Clock
+  private readonly began_ms: number
+  private readonly add: ReturnType<AddHttp>
+  private head: Head | null = null
+
+  constructor(
+    request: HttpClientRequest.HttpClientRequest,
+    sentRequest: SentRequest | null,
+    clock: Clock.Clock,
+    addHttp: AddHttp
+  ) {
+    this.sentRequest = sentRequest
+    this.clock = clock
+    this.began_ms = Monotonic.millisOf(clock)
+    this.add = addHttp({
+      direction: "sent",
+      method: request.method,
+      url: urlOf(request),
+      started_at: clock.currentTimeMillisUnsafe(),
+      duration_ms: 0,
+      status: null,
+      // The value for an exchange that is still running when the adapter answers.
+      error: "aborted",
+      request: {
+        headers: request.headers,
+        content_type: request.headers["content-type"] ?? null,
+        body: this.withoutSecretText(bodyOf(request))
+      },
+      response: null,
+      is_seen: true
+    })
+  }
+
+  /** Records the end of a client's call, which returns when the head of the answer has arrived. */
+  callEnded(exit: Exit.Exit<Head, HttpClientError.HttpClientError>): void {
+    if (Exit.isSuccess(exit)) this.onHead(exit.value.status, exit.value.headers)
+    else this.failed(exit.cause)
+  }
+
+  onHead(status: number, headers: Head["headers"]): void {
+    this.head = { status, headers }
+    this.add({
+      duration_ms: Monotonic.sinceOf(this.clock, this.began_ms),
+      status,
+      error: null,
+      response: { ...headOf(this.head), body: null }
+    })
+  }
+
+  onBody(bytes: Uint8Array): void {
+    if (this.head !== null) this.read(this.head, bytesBody(bytes, headOf(this.head).content_type))
+  }
+
+  /** Records the body of an answer. */
+  read(head: Head, body: RawBody): void {
+    this.add({
+      response: { ...headOf(head), body: this.withoutSecretText(body) },
+      is_seen: this.sentRequest === null || isAnswer(this.sentRequest, head.status)
+    })
+  }
+
+  /** Records that a whole answer could not be read. If its head has arrived, the recorded head says more. */
+  wholeFailed(cause: Cause.Cause<HttpClientError.HttpClientError | WholeAnswers.UnreadAnswer>): void {
+    if (this.head === null) this.failed(cause)
+  }
+
+  private failed(cause: Cause.Cause<HttpClientError.HttpClientError | WholeAnswers.UnreadAnswer>): void {
+    const error = Option.getOrNull(Cause.findErrorOption(cause))
+    this.add({
+      duration_ms: Monotonic.sinceOf(this.clock, this.began_ms),
+      error: error?._tag === "HttpClientError" ? Fault.classOf(error.reason) : "aborted"
+    })
+  }
+
+  /** The whole bodies of a token request and its answer are secret. */
+  private withoutSecretText(body: RawBody): RawBody {
+    return this.sentRequest?.purpose === "token" ? { bytes: body.bytes, text: null } : body
+  }
+}
+
+/** The status and the headers of an answer. */
+type Head = Pick<HttpClientResponse.HttpClientResponse, "status" | "headers">
 
 const nowhere = { host: "", pathname: "", searchParams: new URLSearchParams() }
 
@@ -97,7 +186,9 @@ export const bodyOf = ({ body, headers }: HttpClientRequest.HttpClientRequest): 
     case "Empty":
       return { bytes: 0, text: "" }
     case "Uint8Array":
-      return body.text === undefined ? bytesBody(body.body, headers["content-type"] ?? null) : textBody(body.text)
+      return body.text === undefined
+        ? bytesBody(body.body, headers["content-type"] ?? null)
+        : { bytes: body.body.byteLength, text: shortened(body.text) }
     case "Raw":
       return typeof body.body === "string" ? textBody(body.body) : { bytes: body.contentLength ?? null, text: null }
     default:
@@ -107,23 +198,20 @@ export const bodyOf = ({ body, headers }: HttpClientRequest.HttpClientRequest): 
 
 const textBody = (text: string): RawBody => ({
   bytes: new TextEncoder().encode(text).length,
-  text: text.length > maxReadCharacters ? null : text
+  text: shortened(text)
 })
 
+const shortened = (text: string): string | null => (text.length > maxReadCharacters ? null : text)
+
+/** The body is decoded when its text is read, because most answers are not recorded. */
 const bytesBody = (bytes: Uint8Array, contentType: string | null): RawBody => ({
   bytes: bytes.byteLength,
-  text: bytes.byteLength > maxReadCharacters ? null : decoderOf(contentType, bytes).decode(bytes)
+  get text() {
+    return bytes.byteLength > maxReadCharacters ? null : decoderOf(contentType, bytes).decode(bytes)
+  }
 })
 
-const endOf = (exit: Exit.Exit<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>) => {
-  if (Exit.isSuccess(exit)) {
-    return { status: exit.value.status, error: null, response: { ...headOf(exit.value), body: null } }
-  }
-  const error = Option.getOrNull(Exit.findErrorOption(exit))
-  return { error: error === null ? "aborted" : Fault.classOf(error.reason) }
-}
-
-const headOf = ({ headers }: HttpClientResponse.HttpClientResponse) => ({
+const headOf = ({ headers }: Pick<Head, "headers">) => ({
   headers,
   content_type: headers["content-type"] ?? null
 })

@@ -77,7 +77,7 @@ const secretsInXml = (element: Xml.XmlElement): ReadonlyArray<string> => [
 ]
 
 /** Parses JSON. Returns `None` if the text is not JSON. */
-const parseJson = Schema.decodeOption(Schema.fromJsonString(Schema.Unknown))
+const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
 const secretsInJson = (value: unknown): ReadonlyArray<string> => {
   if (Array.isArray(value)) return value.flatMap(secretsInJson)

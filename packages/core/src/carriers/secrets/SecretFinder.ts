@@ -77,8 +77,9 @@ const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretF
   const findUnescaped = makeSpanFinder(unique(forms.flatMap((form) => form.unescaped)))
   const spansIn = (text: string): ReadonlyArray<Span> => {
     if (text.length < minCharacters) return []
-    const view = escapes.test(text) ? viewOf(text) : null
-    const levels = view === null ? [] : [view, ...levelsOf(view)]
+    if (!escapes.test(text)) return findPlain(text)
+    const view = viewOf(text)
+    const levels = [view, ...levelsOf(view)]
     const spansAt = (level: View) =>
       findUnescaped(spaced(level.bytes)).map(([from, to]): Span => [level.at(from), level.at(to)])
     return [
@@ -158,16 +159,18 @@ const makeSpanFinder = (forms: ReadonlyArray<string>): ((text: string) => Readon
   }
   return (text) => {
     const spans: Array<Span> = []
-    const ends = new Map<number, number>()
+    // Most texts contain no secret, so this is made when the first one is found.
+    let ends: Map<number, number> | null = null
     for (let at = 0; at + minCharacters <= text.length; at++) {
       if (heads[headHash(text, at)] === 0) continue
       for (const index of byHead.get(text.slice(at, at + minCharacters)) ?? []) {
-        if (at < (ends.get(index) ?? 0)) continue
+        if (at < (ends?.get(index) ?? 0)) continue
         const form = forms[index] ?? ""
         const length = sharedLength(text, at, form)
         const end = isFound(form, length) ? at + length : isCut(text, at, length) ? text.length : null
         if (end === null) continue
         spans.push([at, end])
+        ends ??= new Map()
         ends.set(index, end)
       }
     }
@@ -211,6 +214,7 @@ const isCut = (text: string, from: number, length: number): boolean => {
 }
 
 const replaced = (text: string, spans: ReadonlyArray<Span>): string => {
+  if (spans.length === 0) return text
   let redactedText = ""
   let end = 0
   for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option, Random, RcMap } from "effect"
+import { Context, Effect, Layer, Option, Random } from "effect"
 import type { Seal } from "../../access/sealing/Seal.ts"
 import { Workspaces } from "../../access/Workspaces.ts"
 import type { CarrierReply, Unavailable } from "../../carriers/Carrier.ts"
@@ -20,6 +20,7 @@ import * as CircuitNote from "./CircuitNote.ts"
 import * as PendingAsks from "./PendingAsks.ts"
 import { lacksConnection, logged, type PendingAsk } from "./PendingAsks.ts"
 import * as ReplyRules from "./ReplyRules.ts"
+import * as SeenRequests from "./SeenRequests.ts"
 
 const make = Effect.gen(function* () {
   const jobs = { ...(yield* makeJobs), applyAndCommit: yield* makeApply, answeredAt: yield* makeAnsweredAt }
@@ -75,14 +76,6 @@ const makeJobs = Effect.gen(function* () {
   return { finish, load }
 })
 
-/** What this process knows about a request while it asks carriers for it. */
-interface Seen {
-  /** The request after the last answer in this process; null if no answer has changed it. */
-  newest: QuoteRequest.QuoteRequest | null
-}
-
-const nothingSeen = (): Seen => ({ newest: null })
-
 /**
  * Makes a function that applies a carrier's reply and commits the change. `job` is null if the reply came in a real
  * carrier's callback.
@@ -101,15 +94,19 @@ const makeApply = Effect.gen(function* () {
     pendingAsk: PendingAsk,
     { reply, ...arrived }: ReplyRules.ArrivedReply,
     job: ClaimedJob | null,
-    seen: Seen = nothingSeen()
+    seen: SeenRequests.Seen = SeenRequests.nothing()
   ) {
     const { at } = arrived
     const secrets = recorder.secretsOf(pendingAsk.draft, pendingAsk.ask.connection)
-    const read = yield* logged(pendingAsk, ReplyRules.checkReply(pendingAsk, reply, secrets, at))
-    const checked = read.kind === "pending" ? yield* logged(pendingAsk, refs.accept(pendingAsk, read)) : read
-    const recorded = yield* logged(
+    const { checked, recorded } = yield* logged(
       pendingAsk,
-      recorder.end(pendingAsk.draft, PendingAsks.exchangeSubjectOf(pendingAsk))
+      Effect.gen(function* () {
+        const read = yield* ReplyRules.checkReply(pendingAsk, reply, secrets, at)
+        return {
+          checked: read.kind === "pending" ? yield* refs.accept(pendingAsk, read) : read,
+          recorded: yield* recorder.end(pendingAsk.draft, PendingAsks.exchangeSubjectOf(pendingAsk))
+        }
+      })
     )
     const isOvertaken = seen.newest !== null && seen.newest.version > pendingAsk.request.version
     let requestRead = isOvertaken ? seen.newest : pendingAsk.request
@@ -165,10 +162,7 @@ const makeAsk = Effect.fnUntraced(function* ({ answeredAt, applyAndCommit, finis
   const client = yield* CarrierClient
   const begin = yield* makeBegin
   const isWanted = yield* makeIsWanted
-  const requests = yield* RcMap.make({ lookup: (_: string) => Effect.sync(nothingSeen) })
-
-  // Ordered jobs run one after another and may be decided again, so each of them gets its own state.
-  const seenBy = (job: ClaimedJob, id: string) => (job.ordered ? Effect.sync(nothingSeen) : RcMap.get(requests, id))
+  const seenRequests = new SeenRequests.SeenRequests()
 
   const carryOut = Effect.fnUntraced(function* ({ job, pending, seen }: ClaimedAsk, step: AskStep, now: number) {
     if ("later" in step) return yield* finish(job, { jobs: [step.later] })
@@ -178,9 +172,8 @@ const makeAsk = Effect.fnUntraced(function* ({ answeredAt, applyAndCommit, finis
     yield* applyAndCommit({ ...pending, never_asked }, { reply, at: now, again_after_ms }, job, seen)
   })
 
-  return Effect.fnUntraced(function* (job: ClaimedJob, claimedAt: number) {
+  const ask = Effect.fnUntraced(function* (job: ClaimedJob, claimedAt: number, seen: SeenRequests.Seen) {
     const payload = JobPayload.read(job, "ask_carrier")
-    const seen = yield* seenBy(job, payload.quote_request_id)
     const pending = yield* load(job, payload, claimedAt)
     if (pending === null) return
     const claimed = { job, payload, pending, seen, at: claimedAt }
@@ -189,7 +182,13 @@ const makeAsk = Effect.fnUntraced(function* ({ answeredAt, applyAndCommit, finis
     const askResult = yield* logged(pending, client.ask(pending, begin(pending, claimedAt), isWanted(pending)))
     const now = askResult._tag === "replied" ? yield* answeredAt(pending, claimedAt) : claimedAt
     yield* carryOut(claimed, afterAsking(claimed, askResult, now), now)
-  }, Effect.scoped)
+  })
+
+  // Ordered jobs run one after another and may be decided again, so each of them gets its own state.
+  return (job: ClaimedJob, claimedAt: number) =>
+    job.ordered
+      ? Effect.suspend(() => ask(job, claimedAt, SeenRequests.nothing()))
+      : seenRequests.during(JobPayload.read(job, "ask_carrier").quote_request_id, (seen) => ask(job, claimedAt, seen))
 })
 
 /** A claimed job, and the ask that it is for. */
@@ -197,7 +196,7 @@ interface ClaimedAsk {
   readonly job: ClaimedJob
   readonly payload: JobPayload.Payloads["ask_carrier"]
   readonly pending: PendingAsk
-  readonly seen: Seen
+  readonly seen: SeenRequests.Seen
   readonly at: number
 }
 
