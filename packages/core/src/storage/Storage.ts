@@ -213,6 +213,9 @@ export interface StorageCell {
  * 3. Feed order: events are numbered in commit order without gaps. No event ever appears before one that was already
  *    read.
  * 4. Clock: jobs are due in workspace time. A change that moves the workspace's clock moves its waiting jobs.
+ *
+ * `Checks` has the rules for the values of changes and counts. A read or claim whose values break these rules finds
+ * nothing or dies, depending on the storage.
  */
 export class Storage extends Context.Service<
   Storage,
