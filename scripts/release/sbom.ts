@@ -36,7 +36,7 @@ const identityOf = (components: ReadonlyArray<Component>, { created }: BomSubjec
 const licenseOf = (license: string) =>
   / (?:OR|AND|WITH) /.test(license) ? { expression: license } : { license: { id: license } }
 
-/** The list in the CycloneDX 1.6 format. */
+/** The SBOM of these components, in the CycloneDX 1.6 format. */
 export const cycloneDx = (components: ReadonlyArray<Component>, about: BomSubject) => {
   const described = (component: Component) => ({
     type: keyOf(component) === keyOf(about.subject) ? "application" : "library",

@@ -84,8 +84,8 @@ const jobsOf = ({ lanes }: WorkspaceJobs): ReadonlyArray<StoredJob> =>
 export class MemoryJobs {
   private readonly workspaces = new Map<Ids.WorkspaceId, WorkspaceJobs>()
   /**
-   * The lanes from which a job can be claimed now or later, in heaps ordered by that time: the urgent lanes, which are
-   * claimed first, and the other lanes.
+   * The lanes that have a job to claim now or later, in heaps ordered by when that job can be claimed: the urgent lanes,
+   * which are claimed first, and the other lanes.
    */
   private readonly ready: readonly [urgent: Array<Lane>, others: Array<Lane>] = [[], []]
   /** A heap, in the order in which the leases end. */

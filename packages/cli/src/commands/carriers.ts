@@ -13,8 +13,8 @@ import { reset, status } from "./circuits.ts"
 
 const fileArgument = Argument.String("file").pipe(Argument.withDescription("Rate plan, a JSON file"))
 
-// Has no default file. A configuration that uses a rate plan with errors would fail to load before the check could list
-// those errors.
+// This flag has no default file: a default configuration that used the rate plan would fail to load because of the plan's
+// errors, before the check could list them.
 const config = Flag.String("config").pipe(
   Flag.optional,
   Flag.withDescription("Configuration file with the ratings for your own lines; none by default")

@@ -30,7 +30,8 @@ export const factsOf = (file: Option.Option<string>) =>
           Schema.decodeUnknownEffect(ByLine)(json),
           () =>
             new CommandFailed({
-              message: "--facts must contain a JSON object whose keys are lines and whose values are applications."
+              message:
+                'The file in --facts must contain a JSON object with the facts for each insurance line, such as {"renters":{…}}.'
             })
         )
       )

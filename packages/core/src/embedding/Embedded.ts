@@ -81,7 +81,7 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
 
   /**
    * Where spans and metrics go. Pass the module: `import * as telemetry from "@opentelemetry/api"`. Each client call is
-   * a child of the active span. Spans and metrics never contain facts about a person, keys or secrets.
+   * a child of the active span. Spans and metrics never contain keys, secrets, or facts about a person.
    */
   readonly telemetry?: OpenTelemetry
   /** The runtime's own cryptography, if it is faster than the default. */

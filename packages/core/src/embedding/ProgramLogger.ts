@@ -10,7 +10,7 @@ type LogMethod = (...entry: [fields: object, message: string] | [message: string
  * Your program's logger, such as `console` or a pino logger.
  *
  * Entries with fields are passed in pino's form, `warn({ carrier_id }, "…")`, which `console` can also print. Entries
- * never contain facts about a person, keys or secrets.
+ * never contain keys, secrets, or facts about a person.
  */
 export interface ProgramLogger {
   readonly debug: LogMethod

@@ -17,7 +17,7 @@ export interface Values {
 
 const grows = "Any revision can add values, so readers need a default branch."
 
-/** The lists in the document of a host with these insurance lines. */
+/** The lists of values in the OpenAPI document of a host that offers these insurance lines. */
 export const of = (lines: Lines.LineSet): ReadonlyArray<Values> => [
   { name: "Line", values: [...lines.keys()], description: `Insurance line. ${grows}`, can_grow: true },
   { name: "ErrorCode", values: ApiError.codes, description: `Error code. ${grows}`, can_grow: true },

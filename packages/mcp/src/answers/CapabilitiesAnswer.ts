@@ -100,7 +100,7 @@ const summaryOf = (
     `Ask the person ${count(always.length, "thing")}: ${always.join("; ")}.`,
     ...(sometimes.length === 0 ? [] : [`Also: ${sometimes.join("; ")}.`]),
     isOneState
-      ? "Put the facts into application as start_quote_request declares it (for its JSON Schema, call without state). Leave out what the person does not know; never guess."
+      ? "Put the facts into application as start_quote_request declares it (for its JSON Schema, call get_capabilities without state). Leave out what the person does not know; never guess."
       : "Put the facts into application as required_facts_schema says. Leave out what the person does not know; never guess.",
     quote_disclosure === undefined
       ? "Before you start: the consents listed in consents, each with a receipt that your own system has recorded."
@@ -108,7 +108,7 @@ const summaryOf = (
     ...(unasked.length === 0
       ? []
       : [
-          `Not asked without a key, except in states that prohibit the use of credit information: ${joinFirst(unasked, ", ")}.`
+          `Without an API key, asked only in states that prohibit the use of credit information: ${joinFirst(unasked, ", ")}.`
         ])
   ].join("\n")
 }

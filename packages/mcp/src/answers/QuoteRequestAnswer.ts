@@ -219,7 +219,9 @@ export const presentStarted = Answer.summarized((answer: Resource.StartedQuoteRe
     ...(quote_consent === undefined ? [] : [`The person's agreement is recorded as ${quote_consent.receipt_id}.`]),
     ...(read_handle === undefined
       ? []
-      : [`Keep the read_handle: only it opens this request, until ${read_handle_expires_at}. Show it to nobody.`]),
+      : [
+          `Keep the read_handle: only it opens this request, until ${read_handle_expires_at}. Do not show it to anyone.`
+        ]),
     `Next: call get_quote_request with this id${opened} and since_version ${version}; it waits for quotes, so do not poll.`
   ].join("\n")
 })

@@ -26,8 +26,8 @@ export const readHost = (text: string): Option.Option<string> =>
   Option.filter(Result.getSuccess(HttpAddress.readBase(text)), (address) => !address.endsWith(Protocol.path))
 
 /**
- * How long a host may send nothing before it is considered unreachable, in milliseconds. Even the longest sandbox
- * advance takes less.
+ * How long a host may send nothing before it is considered unreachable, in milliseconds. Even the longest advance of
+ * a sandbox's clock takes less time.
  */
 const silenceMs = 120_000
 

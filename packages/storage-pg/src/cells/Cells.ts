@@ -74,7 +74,7 @@ interface Lookup {
    * cell.
    */
   readonly cellOf: CellOf
-  /** The storage from which to read a workspace, which is the storage of `cellOf`. */
+  /** The storage from which to read a workspace: that of the cell that `cellOf` finds. */
   readonly placeOf: PlaceOf
   /** The storage to which a workspace is written. A workspace that is in no cell is assigned to one. */
   readonly newPlaceOf: PlaceOf

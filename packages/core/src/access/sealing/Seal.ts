@@ -142,11 +142,11 @@ export class Seal extends Context.Service<
           const keys = keysNamedIn(sealed)
           if (keys !== undefined) {
             return Effect.tap(keys.crypto.decrypt(purpose, sealed.slice(keys.prefix.length)), (text) =>
-              text === null ? logAltered(purpose) : Effect.void
+              text === null ? logUnreadable("it was altered", purpose) : Effect.void
             )
           }
           const keyName = keyNameOf(sealed)
-          if (keyName === null) return Effect.as(logAltered(purpose), null)
+          if (keyName === null) return Effect.as(logUnreadable("it was altered", purpose), null)
           isMissingKey = true
           return Effect.andThen(logMissingKey(purpose, keyName), Effect.fail(tryAnotherHost))
         },
@@ -164,8 +164,8 @@ export class Seal extends Context.Service<
 }
 
 /**
- * Makes a `Seal` that treats everything sealed with these lost keys as altered. The host then keeps running when it
- * reads such data.
+ * Makes a `Seal` that gives up everything that is sealed with these lost keys. The host then keeps running when it reads
+ * such data.
  */
 export const givingUp = (seal: Seal["Service"], givenUp: ReadonlyArray<string>): Seal["Service"] =>
   givenUp.length === 0
@@ -173,7 +173,9 @@ export const givingUp = (seal: Seal["Service"], givenUp: ReadonlyArray<string>):
     : {
         ...seal,
         open: (purpose, sealed) =>
-          givenUp.includes(keyNameOf(sealed) ?? "") ? Effect.as(logAltered(purpose), null) : seal.open(purpose, sealed)
+          givenUp.includes(keyNameOf(sealed) ?? "")
+            ? Effect.as(logUnreadable("its seal key was given up as lost", purpose), null)
+            : seal.open(purpose, sealed)
       }
 
 /** The public name of the key that sealed a text; null if the text does not begin with a key's name. */
@@ -193,8 +195,8 @@ const keyNamed = /^([A-Za-z0-9_-]{8})\./
 const tryAnotherHost = new StorageUnavailable({ retry_after_seconds: 5 })
 
 // A purpose may be logged: it contains a workspace, a kind and an ID, never a fact.
-const logAltered = (purpose: string) =>
-  Effect.annotateLogs(Effect.logError("Cannot open sealed text, because it was altered"), { sealed: purpose })
+const logUnreadable = (why: string, purpose: string) =>
+  Effect.annotateLogs(Effect.logError(`Cannot open sealed text, because ${why}`), { sealed: purpose })
 
 const logMissingKey = (purpose: string, key_name: string) =>
   Effect.annotateLogs(Effect.logError("Cannot open sealed text, because this host does not have its seal key"), {

@@ -144,7 +144,7 @@ export const tooLarge = (target: Target, status: number, maxBytes: number): Carr
     status,
     retry_after_ms: null,
     code: "TOO_LARGE",
-    message: `${target.method} ${target.path} at ${target.host}: the answer is larger than ${maxBytes} bytes`,
+    message: `${target.method} ${target.path} at ${target.host}: the response is larger than ${maxBytes} bytes`,
     broken_rules: [{ path: "", message: `Must be at most ${maxBytes} bytes. To raise the limit, set http.max_bytes.` }]
   })
 

@@ -9,7 +9,7 @@ import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
 
 /** Finds all forms of the given secrets in a text, in time linear in the length of the text. */
 export interface SecretFinder {
-  /** Returns the text without the secrets, including a secret that is cut off at the end of the text. */
+  /** Removes the secrets from the text, even one that is cut off at the end of the text. */
   readonly without: (text: string) => string
   /** Whether the text contains a secret. */
   readonly isIn: (text: string) => boolean

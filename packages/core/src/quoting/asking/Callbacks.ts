@@ -153,5 +153,6 @@ const noRef = {
 }
 const noAnswer = {
   path: "reply.kind",
-  message: "Must not be pending, because a callback delivers the answer. To poll for the answer, set poll_after_ms."
+  message:
+    "Must not be pending, because a callback delivers the answer. To poll for the answer instead, define poll and set poll_after_ms."
 }
