@@ -31,7 +31,7 @@ export const factsOf = (file: Option.Option<string>) =>
           () =>
             new CommandFailed({
               message:
-                'The file in --facts must contain a JSON object with the facts for each insurance line, such as {"renters":{…}}.'
+                "The file in --facts must contain a JSON object with each insurance line's facts under the line's name."
             })
         )
       )
