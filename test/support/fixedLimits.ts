@@ -88,7 +88,7 @@ export const fixedLimits: ReadonlyArray<FixedLimit> = [
   row("advance of a sandbox's clock", "31,536,000 seconds", `${core}/operations.ts`, "wholeNumber(1, 31_536_000)"),
   row("events of a sandbox replay", "1,000", `${core}/webhooks/deliveries/EventReplay.ts`, "maxReplayed = 1_000\n"),
   row("fields in `field_errors`", "100", `${core}/wire/FieldError.ts`, "maxListed = 100\n"),
-  row("nesting of an input", "32 levels", `${core}/wire/Input.ts`, "maxDepth = 32\n"),
+  row("nesting of an input", "32 levels", `${core}/wire/Storable.ts`, "maxDepth = 32\n"),
   row(
     "`user_agent` in the request log",
     "200 characters",

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import * as Tools from "./catalogue/Tools.ts"
 import type * as RequestState from "./forms/RequestState.ts"
 import type * as StreamedForm from "./forms/StreamedForm.ts"
-import * as Endpoint from "./serving/Endpoint.ts"
+import * as Endpoint from "./serving/AgentEndpoint.ts"
 import * as Tool from "./tools/Tool.ts"
 
 /** The services that the endpoint needs: everything that `Quotewire.layer` and a storage layer provide. */

@@ -23,7 +23,7 @@ const findWrongForm = Input.findings(ServedForm)
 const isServed = Schema.is(ServedForm)
 
 /** The mistakes in a list of revisions, with paths relative to the list. Empty if the revisions can be served. */
-export const faultsOf = (value: unknown): ReadonlyArray<FieldError> => {
+export const mistakesIn = (value: unknown): ReadonlyArray<FieldError> => {
   const form = findWrongForm(value)
   if (form.length > 0 || !isServed(value)) return form
   if (value.length === 0) return [{ path: "", message: "Must have at least one revision." }]

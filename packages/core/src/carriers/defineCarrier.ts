@@ -15,7 +15,7 @@ import {
 import { logUnavailable } from "./CarrierClient.ts"
 import type { Answer, AnswersIn, CarrierCall, CarrierDefinition, LineTerms } from "./CarrierDefinition.ts"
 import { makeCallFunction, makeConnectionTester, reviewOf, settled, unavailableIfFailed } from "./definitionCalls.ts"
-import { type CarrierHttpOptions, faultsOf } from "./http/CarrierHttpOptions.ts"
+import { type CarrierHttpOptions, optionMistakes } from "./http/CarrierHttpOptions.ts"
 import * as Reply from "./Reply.ts"
 
 /** A carrier's definition has mistakes. The message lists all of them by path, and repeats no value except the ID. */
@@ -142,7 +142,7 @@ const httpMistakes = ({ http, connection }: Wrapped): ReadonlyArray<BrokenRule> 
     return [{ path: "http.base_url", message: "Is required: set the base URL of the carrier's API." }]
   }
   const fields = Predicate.isObject(connection) ? Object.keys(connection) : []
-  return faultsOf(http, fields).map(({ path, message }) => ({ path: `http.${path}`, message }))
+  return optionMistakes(http, fields).map(({ path, message }) => ({ path: `http.${path}`, message }))
 }
 
 const lineDefaults: Omit<CarrierLine, "states"> = {

@@ -52,11 +52,11 @@ const linesRule: OptionRule = (value) => {
   const names = list.map((line) => (isLine(line) ? line.name : null))
   return list.flatMap((line, position) => {
     if (!isLine(line)) return [{ path: `${position}`, message: "Must be a line that defineLine returned." }]
-    return [...line.faults(), ...nameFaults(names, position)].map(below(`${position}`))
+    return [...line.faults(), ...nameMistakes(names, position)].map(below(`${position}`))
   })
 }
 
-const nameFaults = (names: ReadonlyArray<string | null>, position: number): ReadonlyArray<FieldError> => {
+const nameMistakes = (names: ReadonlyArray<string | null>, position: number): ReadonlyArray<FieldError> => {
   const first = names.indexOf(names[position] ?? null)
   return first === position ? [] : [{ path: "name", message: `Must differ from lines.${first}.name.` }]
 }
@@ -98,13 +98,13 @@ const carriersRule: OptionRule = (value, config) => {
   const lines = linesIn(config)
   const ids = list.map((carrier) => (hasId(carrier) ? carrier.carrier.id : null))
   return list.flatMap((carrier, position) =>
-    [...AdapterRules.check(carrier, lines), ...idFaults(ids, position)].map(below(`${position}`))
+    [...AdapterRules.check(carrier, lines), ...idMistakes(ids, position)].map(below(`${position}`))
   )
 }
 
 const hasId = Schema.is(Schema.Struct({ carrier: Schema.Struct({ id: Schema.String }) }))
 
-const idFaults = (ids: ReadonlyArray<string | null>, position: number): ReadonlyArray<FieldError> => {
+const idMistakes = (ids: ReadonlyArray<string | null>, position: number): ReadonlyArray<FieldError> => {
   const id = ids[position] ?? null
   if (id === null) return []
   const first = ids.indexOf(id)
@@ -169,7 +169,7 @@ export const configRules: { readonly [Option in keyof Config]-?: OptionRule } = 
   fictional_carriers: must("Must be true or false.", Predicate.isBoolean),
   carrier_transport: layerRule("Must be a layer, such as CarrierTransports.layer()."),
   sandbox_connections: sandboxConnectionsRule,
-  revisions: RevisionRules.faultsOf,
+  revisions: RevisionRules.mistakesIn,
   exchange_recording: Input.findings(Schema.Struct({ sandbox: recorded, live: recorded })),
   exchanges_days: Input.findings(Input.wholeNumber(1, 366)),
   on_carrier_exchange: must("Must be a function.", Predicate.isFunction)
@@ -181,17 +181,17 @@ export const checkOptions = (
   rules: Readonly<Record<string, OptionRule>>,
   required: ReadonlyArray<string> = []
 ): InvalidConfig | null => {
-  const faults = faultsOf(value, rules, required)
+  const faults = mistakesIn(value, rules, required)
   return faults.length === 0 ? null : invalidConfig(faults)
 }
 
 /** Reads a configuration. It also checks types, because the configuration file may never have been type-checked. */
 export const readConfig = (value: unknown): Result.Result<Config, InvalidConfig> =>
-  isConfig(value) ? Result.succeed(value) : Result.fail(invalidConfig(faultsOf(value, configRules)))
+  isConfig(value) ? Result.succeed(value) : Result.fail(invalidConfig(mistakesIn(value, configRules)))
 
 const isConfig = (value: unknown): value is Config => checkOptions(value, configRules) === null
 
-const faultsOf = (
+const mistakesIn = (
   value: unknown,
   rules: Readonly<Record<string, OptionRule>>,
   required: ReadonlyArray<string> = []

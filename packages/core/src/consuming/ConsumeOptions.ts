@@ -159,11 +159,11 @@ export const settingsOf = (
   handler: unknown,
   options: ConsumeOptions
 ): Result.Result<ConsumeSettings, InvalidConsumer> => {
-  const message = faultOf(name, handler, options)
+  const message = mistakeIn(name, handler, options)
   return message === null ? Result.succeed(withDefaults(name, options)) : Result.fail(new InvalidConsumer({ message }))
 }
 
-const faultOf = (name: string, handler: unknown, options: ConsumeOptions): string | null => {
+const mistakeIn = (name: string, handler: unknown, options: ConsumeOptions): string | null => {
   const subject = isName(name) ? `The consumer ${name}` : "The consumer"
   const mistakes = wrongOptions(options).map(fromFieldError)
   const faults = [

@@ -9,7 +9,7 @@ import { stateCodes } from "./State.ts"
 
 /* Rules for the definition of a line. Mistakes have paths within the definition. */
 
-type Faults = ReadonlyArray<FieldError>
+type Mistakes = ReadonlyArray<FieldError>
 
 const namePattern = /^[a-z][a-z0-9_]{0,59}$/
 const nameForm =
@@ -26,7 +26,7 @@ export const checkTexts = (
     readonly facts: Schema.Top
     readonly facts_version: string
   }
-): Faults => {
+): Mistakes => {
   const { codes, disclosures, facts, facts_version, insures, name } = definition
   return [
     ...rule(namePattern.test(name), "name", nameForm),
@@ -45,7 +45,7 @@ export const checkTexts = (
 
 const noStruct = { path: "facts", message: "Must be a Schema.Struct." }
 
-const checkNames = (names: ReadonlyArray<string>, path: string): Faults =>
+const checkNames = (names: ReadonlyArray<string>, path: string): Mistakes =>
   names.flatMap((name, index) => [
     ...rule(namePattern.test(name), `${path}.${index}`, nameForm),
     ...rule(names.indexOf(name) === index, `${path}.${index}`, "Must appear in the list only once.")
@@ -65,7 +65,7 @@ const jsonValues: ReadonlySet<SchemaAST.AST["_tag"]> = new Set([
 ])
 
 /** Finds parts of the facts that the served JSON Schema cannot express exactly as this service checks them. */
-const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
+const checkFacts = (ast: SchemaAST.AST, path: string): Mistakes => {
   if (ast.encoding !== undefined) {
     return [
       { path, message: "Must not transform the sent value: validate the value here, and convert it in `assume`." }
@@ -101,22 +101,22 @@ const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
 }
 
 /** Runs a function of a definition on the example. If the function throws, the result is a mistake at its path. */
-export const tried = <A>(path: string, run: () => A): Result.Result<A, Faults> =>
+export const tried = <A>(path: string, run: () => A): Result.Result<A, Mistakes> =>
   Result.try({
     try: run,
-    catch: (thrown): Faults => [{ path, message: `Throws an error for the example: ${String(thrown)}` }]
+    catch: (thrown): Mistakes => [{ path, message: `Throws an error for the example: ${String(thrown)}` }]
   })
 
 /** Runs a function of a definition on the example, and checks the result. */
-export const checked = <A>(path: string, run: () => A, check: (value: A) => Faults): Faults =>
+export const checked = <A>(path: string, run: () => A, check: (value: A) => Mistakes): Mistakes =>
   Result.match(tried(path, run), { onSuccess: check, onFailure: (faults) => faults })
 
 /** Why the example is refused, with paths within the example. */
-export const ofExample = ({ wrong, missing }: Problems): Faults =>
+export const ofExample = ({ wrong, missing }: Problems): Mistakes =>
   [...wrong, ...missing].map((error) => ({ ...error, path: error.path.replace(/^application/, "example") }))
 
 /** Checks that every assumption is about a fact, and has the value that the fact's schema states, if any. */
-export const checkAssumptions = (assumptions: ReadonlyArray<Assumption>, facts: ReadonlyArray<Fact>): Faults =>
+export const checkAssumptions = (assumptions: ReadonlyArray<Assumption>, facts: ReadonlyArray<Fact>): Mistakes =>
   assumptions.flatMap(({ path, value }) => {
     const name = path.replace(/^application\./, "").replaceAll(/\.\d+(?=\.|$)/g, ".*")
     const fact = facts.find((candidate) => candidate.path === name)
@@ -133,7 +133,7 @@ export const checkAssumptions = (assumptions: ReadonlyArray<Assumption>, facts: 
 const tomorrow = "tomorrow"
 
 /** Checks that `stateOf` returns the code of a served state. */
-export const checkState = (state: string): Faults =>
+export const checkState = (state: string): Mistakes =>
   rule(
     stateCodes.some((code) => code === state),
     "stateOf",
@@ -141,7 +141,7 @@ export const checkState = (state: string): Faults =>
   )
 
 /** Checks that there are subjects, and that their kinds are among the line's kinds. */
-export const checkSubjects = (subjects: ReadonlyArray<Subject>, { subject_kinds }: Codes): Faults => [
+export const checkSubjects = (subjects: ReadonlyArray<Subject>, { subject_kinds }: Codes): Mistakes => [
   ...rule(subjects.length > 0, "subjectsOf", "Must return at least one subject."),
   ...subjects.flatMap(({ kind }, index) =>
     rule(subject_kinds.includes(kind), `subjectsOf.${index}.kind`, `Must be one of ${subject_kinds.join(", ")}.`)

@@ -116,7 +116,7 @@ export const check = (
 ): ReadonlyArray<FieldError> =>
   caller === "keyless"
     ? checkKeyless(consents, disclosure)
-    : [...checkReceipts(consents, line), ...notKeyless(consents)]
+    : [...checkReceipts(consents, line), ...checkKeylessFields(consents)]
 
 const checkKeyless = (consents: Consents, disclosure: Disclosure): ReadonlyArray<FieldError> => {
   const errors: Array<FieldError> = []
@@ -137,7 +137,7 @@ const checkKeyless = (consents: Consents, disclosure: Disclosure): ReadonlyArray
   return errors
 }
 
-const notKeyless = (consents: Consents): ReadonlyArray<FieldError> =>
+const checkKeylessFields = (consents: Consents): ReadonlyArray<FieldError> =>
   (["quote_disclosure_version", "quote_disclosure_accepted"] as const).flatMap((path) =>
     consents[path] === undefined ? [] : [{ path, message: "Allowed only without an API key. Ask the person." }]
   )

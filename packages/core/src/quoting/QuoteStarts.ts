@@ -127,9 +127,9 @@ const makeDecide = Effect.gen(function* () {
       requestKey !== null &&
       !(yield* Fingerprint.matches(seal, RequestKey.keyOf(call, input), requestKey.fingerprint, call.sent))
     )
-      return yield* usedOtherwise
+      return yield* otherInput
     if (requestKey !== null && requestKey.quote_request_id !== null) {
-      return (yield* answers.repeat(call, requestKey.quote_request_id)) ?? (yield* usedOtherwise)
+      return (yield* answers.repeat(call, requestKey.quote_request_id)) ?? (yield* otherInput)
     }
     const checked = yield* Effect.fromResult(check(call, input))
     if (call.person === "pending") return yield* Consent.pending
@@ -193,7 +193,7 @@ const makeCheck = Effect.gen(function* () {
  */
 const isTruncated = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > maxListed
 
-const usedOtherwise = Effect.fail(
+const otherInput = Effect.fail(
   ApiError.make("conflict", {
     message: "This request_key was used with a different input.",
     retry_action: "use_new_request_key",

@@ -1,7 +1,7 @@
 import { Effect, type Layer, Predicate } from "effect"
 import * as Pipeline from "../calls/Pipeline.ts"
 import type { Fields, Resource, Revision, Served } from "../calls/Revision.ts"
-import { faultsOf } from "../calls/RevisionRules.ts"
+import { mistakesIn } from "../calls/RevisionRules.ts"
 import type { Client } from "../client/Client.ts"
 import { embed } from "../embedding/embed.ts"
 import * as ExampleApplications from "../lines/ExampleApplications.ts"
@@ -39,7 +39,7 @@ export interface Options {
 export const cases = (revisions: Served, { storage }: Options): ReadonlyArray<Case> => {
   const [, ...older] = revisions
   return [
-    { name: "lists dates, newest first", run: async () => expectNone(faultsOf(revisions).map(ruleText)) },
+    { name: "lists dates, newest first", run: async () => expectNone(mistakesIn(revisions).map(ruleText)) },
     { name: "names only operations of the API", run: async () => expectNone(older.flatMap(unknownOperations)) },
     ...older.flatMap((revision) =>
       rules.map(({ name, check }) => ({

@@ -3,10 +3,10 @@ import {
   FieldError,
   joinWrongFields,
   limitFields,
+  missingFactsMessage,
   quoted,
-  summarizeMissing,
-  summarizeWrong,
-  type WrongFields
+  type WrongFields,
+  wrongFieldsMessage
 } from "./FieldError.ts"
 
 export { FieldError, undescribed, type WrongFields } from "./FieldError.ts"
@@ -252,7 +252,7 @@ const fieldsOf = ({
 export const invalidInput = (fieldErrors: ReadonlyArray<FieldError> | WrongFields): ApiError<"invalid_input"> => {
   const wrongFields = joinWrongFields(fieldErrors)
   return make("invalid_input", {
-    message: summarizeWrong(wrongFields),
+    message: wrongFieldsMessage(wrongFields),
     field_errors: limitFields(wrongFields, "wrong field")
   })
 }
@@ -261,7 +261,7 @@ export const invalidInput = (fieldErrors: ReadonlyArray<FieldError> | WrongField
 export const needsInformation = (fieldErrors: ReadonlyArray<FieldError>): ApiError<"needs_information"> => {
   const missingFields = joinWrongFields(fieldErrors)
   return make("needs_information", {
-    message: summarizeMissing(missingFields),
+    message: missingFactsMessage(missingFields),
     field_errors: limitFields(missingFields, "missing fact")
   })
 }

@@ -40,7 +40,7 @@ const maxMembers = 50_000
  * most. For a large value it reports only the first fault, which the caller passes in: a full search would cost as much
  * as reading the value.
  */
-export const finder = (
+export const faultFinder = (
   schema: Schema.Decoder<unknown>
 ): ((value: unknown, firstIssue: SchemaIssue.Issue) => SchemaIssue.Issue) => {
   const budget = new Budget()

@@ -103,7 +103,7 @@ export const descriptionOf = ({ message, allowed_values = [] }: Omit<FieldError,
  * The message of an error with wrong fields. If there is only one, the message describes it; otherwise it names the
  * first three. It never repeats a value.
  */
-export const summarizeWrong = (wrong: WrongFields): string => {
+export const wrongFieldsMessage = (wrong: WrongFields): string => {
   const [first] = wrong.found
   if (first === undefined) return "The input is not valid."
   if (countOf(wrong) > 1) return `${capitalized(pluralize(countOf(wrong), "field"))} are not valid: ${namesOf(wrong)}.`
@@ -113,7 +113,7 @@ export const summarizeWrong = (wrong: WrongFields): string => {
 }
 
 /** The message of an error with missing facts. It names the first three facts. */
-export const summarizeMissing = (missing: WrongFields): string =>
+export const missingFactsMessage = (missing: WrongFields): string =>
   countOf(missing) === 1
     ? `One required fact is missing: ${namesOf(missing)}.`
     : `${capitalized(pluralize(countOf(missing), "required fact"))} are missing: ${namesOf(missing)}.`

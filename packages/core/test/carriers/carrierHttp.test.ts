@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
 import { apiKey, basic, bearer, oauth } from "../../src/carriers/http/Auth.ts"
 import { CarrierHttpError, CarrierHttpMistake } from "../../src/carriers/http/CarrierHttpError.ts"
-import { faultsOf } from "../../src/carriers/http/CarrierHttpOptions.ts"
+import { optionMistakes } from "../../src/carriers/http/CarrierHttpOptions.ts"
 import { CurrentRequest, type SentRequest } from "../../src/carriers/http/SentRequest.ts"
 import { firstOf, json, status, withClient } from "./fakeCarrier.ts"
 
@@ -98,7 +98,7 @@ describe("a request to a carrier", () => {
 describe("a request's authorization", () => {
   it.effect("can be an API key in a header, a bearer token, or a name and password", () =>
     Effect.gen(function* () {
-      const sent = (auth: Parameters<typeof faultsOf>[0]["auth"]) =>
+      const sent = (auth: Parameters<typeof optionMistakes>[0]["auth"]) =>
         withClient(
           ok,
           (http, requests) =>
@@ -286,7 +286,8 @@ describe("a failed connection", () => {
 })
 
 describe("an HTTP client's options", () => {
-  const faults = (options: Parameters<typeof faultsOf>[0]) => faultsOf(options, ["key"]).map(({ path }) => path)
+  const faults = (options: Parameters<typeof optionMistakes>[0]) =>
+    optionMistakes(options, ["key"]).map(({ path }) => path)
 
   it("allow plain http only in the sandbox and to localhost", () => {
     assert.deepStrictEqual(faults({ base_url: "https://api.acme.example" }), [])

@@ -4,7 +4,7 @@ import { Argument, WebhookAddress, WebhookSender } from "@quotewire/core"
 import { Effect, Layer, Result, type Scope } from "effect"
 import { NetAddress } from "effect/net"
 import { type Dispatcher, errors } from "undici"
-import { type Connection, type ConnectionState, Connections } from "./Connections.ts"
+import { type Connection, ConnectionPool, type ConnectionState } from "./ConnectionPool.ts"
 import * as Destinations from "./Destinations.ts"
 import * as Dial from "./Dial.ts"
 
@@ -47,7 +47,7 @@ const make = (settings: Settings) =>
     const policy = settings.policy ?? { ...WebhookAddress.publicOnly, own_addresses: ownAddresses() }
     const resolver = settings.resolver ?? (yield* machineResolver)
     const find = Destinations.make(policy, resolver, settings.look_up_limit_ms)
-    const connections = yield* makeConnections(settings, policy)
+    const connections = yield* makeConnectionPool(settings, policy)
     const userAgent = settings.user_agent ?? defaultUserAgent
 
     const messageOf = ({ headers, body, deadline_ms }: WebhookSender.WebhookRequest): Message => ({
@@ -102,7 +102,7 @@ export const machineResolver: Effect.Effect<Destinations.Resolver, never, Scope.
   (resolver) => Effect.sync(() => resolver.cancel())
 )
 
-const makeConnections = (settings: Settings, policy: WebhookAddress.Policy) =>
+const makeConnectionPool = (settings: Settings, policy: WebhookAddress.Policy) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const dial = Dial.make({
@@ -115,7 +115,7 @@ const makeConnections = (settings: Settings, policy: WebhookAddress.Policy) =>
         total: settings.connections ?? 4_096,
         idle_ms: settings.idle_ms ?? 10_000
       }
-      return new Connections(bounds, dial)
+      return new ConnectionPool(bounds, dial)
     }),
     (connections) => Effect.sync(() => connections.close())
   )
@@ -141,7 +141,7 @@ interface Message {
 
 /** One POST, from resolving its host to reporting its outcome. */
 class Post {
-  private readonly connections: Connections
+  private readonly connections: ConnectionPool
   private readonly origin: string
   private readonly options: Dispatcher.DispatchOptions
   private readonly report: (outcome: WebhookSender.SendOutcome) => void
@@ -161,7 +161,7 @@ class Post {
   private isOver = false
 
   constructor(
-    connections: Connections,
+    connections: ConnectionPool,
     { origin, path, addresses }: Destinations.Destination,
     { headers, body, deadline_ms }: Message,
     report: (outcome: WebhookSender.SendOutcome) => void

@@ -179,7 +179,7 @@ export const givingUp = (seal: Seal["Service"], givenUp: ReadonlyArray<string>):
       }
 
 /** The public name of the key that sealed a text; null if the text does not begin with a key's name. */
-export const keyNameOf = (sealed: string): string | null => keyNamed.exec(sealed)?.[1] ?? null
+export const keyNameOf = (sealed: string): string | null => keyNamePattern.exec(sealed)?.[1] ?? null
 
 interface DerivedKeys {
   /** The key's public name and a dot. Everything made with the key begins with this prefix. */
@@ -190,7 +190,7 @@ interface DerivedKeys {
 const nameOf = ({ prefix }: DerivedKeys): string => prefix.slice(0, -1)
 
 /** Sealed text begins with the name of its key, which is six bytes in base64url. */
-const keyNamed = /^([A-Za-z0-9_-]{8})\./
+const keyNamePattern = /^([A-Za-z0-9_-]{8})\./
 
 const tryAnotherHost = new StorageUnavailable({ retry_after_seconds: 5 })
 

@@ -5,7 +5,7 @@ import type { ConnectionValues } from "../Carrier.ts"
 import * as TimeBudget from "../TimeBudget.ts"
 import { authorized, inEnvironment } from "./Auth.ts"
 import { type CarrierHttpError, CarrierHttpMistake, jitterMs, pauseBeforeRepeat, timedOut } from "./CarrierHttpError.ts"
-import { type CarrierHttpOptions, defaultMaxBytes, faultsOf } from "./CarrierHttpOptions.ts"
+import { type CarrierHttpOptions, defaultMaxBytes, optionMistakes } from "./CarrierHttpOptions.ts"
 import { type CarrierMethod, type CarrierRequestOptions, type Prepared, prepare } from "./CarrierRequest.ts"
 import {
   type CarrierResponse,
@@ -111,7 +111,7 @@ const baseOf = ({ base_url }: CarrierHttpOptions, environment: Environment): str
   inEnvironment(base_url, environment).replace(/\/+$/, "")
 
 const checkOptions = (options: CarrierHttpOptions, { connection }: CarrierHttpContext): void => {
-  const faults = faultsOf(options, Object.keys(connection))
+  const faults = optionMistakes(options, Object.keys(connection))
   if (faults.length === 0) return
   const message = faults.map((fault) => `http.${fault.path}: ${fault.message}`).join(" ")
   throw new CarrierHttpMistake({ message })

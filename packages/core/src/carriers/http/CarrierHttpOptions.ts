@@ -33,14 +33,17 @@ export interface CarrierHttpOptions {
 export const defaultMaxBytes = 1_024 * 1_024
 
 /** Finds the mistakes in an adapter's HTTP options. `fields` are the names of its connection fields. */
-export const faultsOf = (options: CarrierHttpOptions, fields: ReadonlyArray<string>): ReadonlyArray<BrokenRule> => {
+export const optionMistakes = (
+  options: CarrierHttpOptions,
+  fields: ReadonlyArray<string>
+): ReadonlyArray<BrokenRule> => {
   const wrongTypes = findWrongTypes(options)
   if (wrongTypes.length > 0) return wrongTypes
   const { auth, max_bytes = defaultMaxBytes } = options
   const isBound = Number.isSafeInteger(max_bytes) && max_bytes > 0
   return [
-    ...faultsOfAddress("base_url", options.base_url),
-    ...(auth?.kind === "oauth" && "url" in auth.token ? faultsOfAddress("auth.token_url", auth.token.url) : []),
+    ...addressMistakes("base_url", options.base_url),
+    ...(auth?.kind === "oauth" && "url" in auth.token ? addressMistakes("auth.token_url", auth.token.url) : []),
     ...(auth?.kind === "oauth" && "path" in auth.token && !auth.token.path.startsWith("/")
       ? [{ path: "auth.token_path", message: 'Must begin with "/".' }]
       : []),
@@ -65,12 +68,12 @@ const findWrongTypes = Input.findings(
   })
 )
 
-const faultsOfAddress = (path: string, address: ByEnvironment): ReadonlyArray<BrokenRule> =>
+const addressMistakes = (path: string, address: ByEnvironment): ReadonlyArray<BrokenRule> =>
   typeof address === "string"
-    ? faultOfUrl(path, address, false)
-    : [...faultOfUrl(`${path}.sandbox`, address.sandbox, true), ...faultOfUrl(`${path}.live`, address.live, false)]
+    ? urlMistakes(path, address, false)
+    : [...urlMistakes(`${path}.sandbox`, address.sandbox, true), ...urlMistakes(`${path}.live`, address.live, false)]
 
-const faultOfUrl = (path: string, text: string, canBePlain: boolean): ReadonlyArray<BrokenRule> => {
+const urlMistakes = (path: string, text: string, canBePlain: boolean): ReadonlyArray<BrokenRule> => {
   const base = HttpAddress.readBase(text)
   if (Result.isFailure(base)) return [{ path, message: `It ${HttpAddress.rules[base.failure]}.` }]
   const { protocol, hostname } = new URL(base.success)

@@ -60,7 +60,7 @@ export interface Bounds {
  * A connection belongs to an origin and to a checked address. If a host name changes its address, connections to the
  * old address are not reused.
  */
-export class Connections {
+export class ConnectionPool {
   private readonly bounds: Bounds
   private readonly dial: Dial
   private readonly pools = new Map<string, OriginPool>()
