@@ -47,7 +47,7 @@ export interface Answering<R> {
   /** Responds to a preflight from an allowed origin; null for any other request. */
   readonly preflight: (method: string, path: string, header: Header) => Answer.Answer | null
   /** Begins an exchange: assigns its request ID and the headers that its response must have. */
-  readonly begin: (route: FoundRoute<R>["value"], path: string, header: Header) => Exchange
+  readonly begin: (route: FoundRoute<R>["value"], path: string, header: Header) => HttpExchange
   /**
    * Runs a route and reports its outcome to `onEnd`. Returns a function that interrupts the route, or null if the route
    * has already ended.
@@ -59,7 +59,7 @@ export interface Answering<R> {
   ) => (() => void) | null
   /** Writes a streamed body and calls `onEnd` at its end. Returns the same as `run`. */
   readonly stream: (
-    exchange: Exchange,
+    exchange: HttpExchange,
     streamed: Answer.Streamed,
     write: (text: string) => void,
     onEnd: () => void
@@ -68,9 +68,9 @@ export interface Answering<R> {
    * Creates the response from a route's outcome. A failure becomes a refusal. A defect (a bug) is logged and reported
    * without details.
    */
-  readonly answer: (exchange: Exchange, exit: AnswerExit) => Answer.Answer
+  readonly answer: (exchange: HttpExchange, exit: AnswerExit) => Answer.Answer
   /** Reports a response to `onAnswered`. */
-  readonly answered: (exchange: Exchange, status: number) => void
+  readonly answered: (exchange: HttpExchange, status: number) => void
   /** Calls a function from the settings. If it throws, logs the error under its name and returns undefined. */
   readonly guarded: <A>(name: string, call: () => A) => A | undefined
   /** Creates the response to a request that never reached a route, with a new `request-id`. */
@@ -86,7 +86,7 @@ export interface Answering<R> {
 /**
  * A request whose response is not complete. A class, not an object literal, for the reason given at `PipelinedRequest`.
  */
-export class Exchange {
+export class HttpExchange {
   readonly request_id: Ids.RequestId
   /** The headers that every response has, even a refusal or a preflight's response. `request-id` comes first. */
   readonly headers: Readonly<Record<string, string>>
@@ -94,7 +94,7 @@ export class Exchange {
   /** When the request arrived, by `performance.now()`; 0 if not measured. */
   readonly began_ms: number
 
-  constructor(requestId: Ids.RequestId, headers: Exchange["headers"], name: string, beganMs: number) {
+  constructor(requestId: Ids.RequestId, headers: HttpExchange["headers"], name: string, beganMs: number) {
     this.request_id = requestId
     this.headers = headers
     this.name = name
@@ -136,7 +136,7 @@ const makeUnsafe = <R>(
   const fork = Effect.runForkWith(quiet(context))
   const errorOf = errorsLoggedBy(fork)
   return {
-    ...makeExchanges(routes, settings, ids),
+    ...makeHttpExchanges(routes, settings, ids),
     ...makeRuns(handledIn(context), fork, running, errorOf),
     ...makeAnswers(settings, ids, errorOf),
     ...makeCallbacks(settings, fork)
@@ -146,7 +146,7 @@ const makeUnsafe = <R>(
 type Part<R, Name extends keyof Answering<R>> = Pick<Answering<Services<R>>, Name>
 
 /** Finds the routes of requests, and begins exchanges. */
-const makeExchanges = <R>(
+const makeHttpExchanges = <R>(
   routes: ReadonlyArray<Route<R>>,
   { cors_origins: origins = [], onAnswered, revision }: Settings & Answer.Refusals,
   ids: Ids.Ids["Service"]
@@ -164,7 +164,7 @@ const makeExchanges = <R>(
       if (path.startsWith("/v1/")) headers["service-version"] = revision
       if (cors !== null) Object.assign(headers, cors.headers(header, route.cors))
       const beganMs = onAnswered === undefined ? 0 : performance.now()
-      return new Exchange(requestId, headers, route.name, beganMs)
+      return new HttpExchange(requestId, headers, route.name, beganMs)
     }
   }
 }

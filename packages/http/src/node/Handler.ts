@@ -134,7 +134,7 @@ interface Connections<R> {
 }
 
 interface Sender<R> {
-  readonly sendTo: (pending: PendingRequest<R>, exchange: Answering.Exchange, answer: Answer.Answer) => void
+  readonly sendTo: (pending: PendingRequest<R>, exchange: Answering.HttpExchange, answer: Answer.Answer) => void
   /** Sends a route's response at the end of this turn of the event loop. */
   readonly finish: (finished: FinishedRequest<R>) => void
 }
@@ -182,7 +182,7 @@ const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sen
     return answering.guarded("address", () => countedAddress(otherAddressOf(request) ?? "", header)) ?? ""
   }
 
-  const run = (pendingRequest: PendingRequest<R>, exchange: Answering.Exchange, incoming: Incoming): void => {
+  const run = (pendingRequest: PendingRequest<R>, exchange: Answering.HttpExchange, incoming: Incoming): void => {
     if (NodeMessages.isOver(pendingRequest.response)) return
     pendingRequest.onHangUp = answering.run(pendingRequest.found.value, incoming, (exit) =>
       finish({ pending: pendingRequest, exchange, exit })
@@ -243,7 +243,7 @@ class PendingRequest<R> extends Backpressure.PipelinedRequest {
 /** A request whose response is ready to be sent. */
 interface FinishedRequest<R> {
   readonly pending: PendingRequest<R>
-  readonly exchange: Answering.Exchange
+  readonly exchange: Answering.HttpExchange
   readonly exit: Answering.AnswerExit
 }
 

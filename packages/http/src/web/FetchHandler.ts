@@ -129,7 +129,7 @@ const onAbort = (signal: AbortSignal, callback: () => void): (() => void) => {
 
 const respond = <R>(
   answering: Answering.Answering<R>,
-  exchange: Answering.Exchange,
+  exchange: Answering.HttpExchange,
   method: string,
   exit: Answering.AnswerExit
 ): Response => {
@@ -152,7 +152,7 @@ const respond = <R>(
  */
 const streamBody = <R>(
   answering: Answering.Answering<R>,
-  exchange: Answering.Exchange,
+  exchange: Answering.HttpExchange,
   streamed: Streamed
 ): ReadableStream<Uint8Array> => {
   const encoder = new TextEncoder()
@@ -175,7 +175,7 @@ const streamBody = <R>(
   })
 }
 
-const responseOf = ({ headers }: Answering.Exchange, method: string, answer: Answer): Response =>
+const responseOf = ({ headers }: Answering.HttpExchange, method: string, answer: Answer): Response =>
   toResponse({ ...answer, headers: { ...headers, ...answer.headers } }, method)
 
 /** Converts a response to a Web response. The response to `HEAD` has the length but no body. */
