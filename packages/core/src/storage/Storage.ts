@@ -298,22 +298,19 @@ export const commit = (
  * The maximum number of attempts at a decision. In every round one of the competing writers succeeds, so contention
  * never needs this many. A decision that still conflicts would conflict forever, which is a defect.
  */
-const maxTries = 100
+const maxAttempts = 100
 
 /** Makes a decision. After each conflict, makes it again from the newest data. */
 export const retryOnConflict = <A, E, R>(decision: Effect.Effect<A, E | VersionConflict, R>): Effect.Effect<A, E, R> =>
-  // Most decisions succeed at the first attempt, so the retry schedule is made only after a conflict.
-  onConflict(decision, () =>
-    onConflict(Effect.retry(decision, { times: maxTries - 1, while: isConflict }), (conflict) => Effect.die(conflict))
+  Effect.catch(
+    Effect.retry(decision, { times: maxAttempts - 1, while: (error) => error instanceof VersionConflict }),
+    (error) => (error instanceof VersionConflict ? Effect.die(endlessConflict(error)) : Effect.fail(error))
   )
 
-const isConflict = (error: unknown) => error instanceof VersionConflict
-
-const onConflict = <A, E, R>(
-  decision: Effect.Effect<A, E | VersionConflict, R>,
-  recover: (conflict: VersionConflict) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> =>
-  Effect.catch(decision, (error) => (error instanceof VersionConflict ? recover(error) : Effect.fail(error)))
+const endlessConflict = (conflict: VersionConflict) =>
+  new Error(`A change of the ${conflict.kind} ${conflict.id} still conflicted at attempt ${maxAttempts}.`, {
+    cause: conflict
+  })
 
 /** Reads the newest value of a record; null if it does not exist. */
 export const readOne = <A>(
