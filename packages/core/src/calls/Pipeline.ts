@@ -208,7 +208,7 @@ const logged = <A extends Reply, R>(
   return Effect.matchCauseEffect(work(state), {
     onSuccess: (reply) => {
       const status = state.operation?.route.status ?? 200
-      return Effect.mapEager(log(state, { status, error_code: null, answer: reply.json }), () => reply)
+      return Effect.map(log(state, { status, error_code: null, answer: reply.json }), () => reply)
     },
     onFailure: (cause) =>
       refuse(name, state.request_id, cause).pipe(
@@ -262,8 +262,8 @@ const enterUnrouted = Effect.fnUntraced(function* (
   return yield* notFound
 })
 
-/** Runs a call. Everything up to the first wait runs outside Effect's run loop (docs/decisions/tuning.md). */
-const perform = Effect.fnUntracedEager(function* <Output, R>(
+/** Takes the steps of a call. */
+const perform = Effect.fnUntraced(function* <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
   request: Request,
   services: Context.Context<PipelineServices>,
@@ -387,7 +387,7 @@ const countFailure = <A, E extends { readonly _tag: string }, R>(
   address: string,
   identifying: Effect.Effect<A, E, R>
 ) =>
-  Effect.catchEager(identifying, (error) => {
+  Effect.catch(identifying, (error) => {
     const refused = Effect.fail(error)
     return error._tag === "authentication_failed"
       ? Effect.andThen(allowance.failedAuthentication(address), refused)
