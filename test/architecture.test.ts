@@ -163,7 +163,7 @@ describe("core modules", () => {
     ...["feedback/FeedbackOperations", "calls/RequestLogOperations", "webhooks/WebhookOperations"],
     ...["timeline/TimelineOperations", "partners/PartnerLinkOperations"],
     ...["operators/OperatorCalls", "operators/OrganizationOperations", "operators/QuoteRequestOperations"],
-    ...["Audit", "Carrier", "Consumer", "Erasing", "Recovery", "Sharing", "Work"].map(
+    ...["Audit", "Carrier", "Consumer", "Erasure", "Recovery", "Sharing", "Work"].map(
       (name) => `operators/${name}Operations`
     )
   ].map((name) => `packages/core/src/${name}.ts`)

@@ -93,7 +93,7 @@ export const quoting = inPackage("core")({
   "quoting/asking/Collecting.ts": [
     {
       name: "a request without a deadline",
-      from: "jobs: [...asks, closing(request, deadline)]",
+      from: "jobs: [...asks, closingJob(request, deadline)]",
       to: "jobs: asks",
       found_by: stories
     }

@@ -168,7 +168,7 @@ const makeKeys = Effect.fnUntraced(function* (knownKeys: KnownKeys) {
   }) {
     const organization = yield* findOrganization(options.organization_id)
     const now = yield* Clock.currentTimeMillis
-    const key = options.key ?? (yield* drawKey(random, options))
+    const key = options.key ?? (yield* generateKey(random, options))
     const apiKey: ApiKey.ApiKey = {
       id: ids.key(),
       organization_id: organization.id,
@@ -298,7 +298,7 @@ const unknownOrganization = "The access token names an organization that this se
 const idCharacters = 26
 
 /** Generates a new key. */
-const drawKey = (
+const generateKey = (
   random: SecureRandom.SecureRandom["Service"],
   { environment, kind }: { readonly environment: Environment; readonly kind: KeyKind }
 ) => Effect.map(random.randomBytes(ApiKey.randomBytes), (bytes) => ApiKey.write(environment, kind, bytes))

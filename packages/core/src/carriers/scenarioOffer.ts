@@ -4,7 +4,7 @@ import type { CarrierOffer } from "./Carrier.ts"
 import type { ScenarioName } from "./Scenario.ts"
 import { expiresSoonMs, type ScenarioRole } from "./script.ts"
 
-const expiry = (scenario: ScenarioName | null, answeredAt: number): Partial<CarrierOffer> => {
+const scenarioExpiry = (scenario: ScenarioName | null, answeredAt: number): Partial<CarrierOffer> => {
   if (scenario === "expiry_unknown") return { expires_at: null }
   return scenario === "quote_expires_soon" ? { expires_at: fromMillis(answeredAt + expiresSoonMs) } : {}
 }
@@ -33,7 +33,7 @@ export const scenarioOffer = (
   role: ScenarioRole,
   answeredAt: number
 ): CarrierOffer => {
-  const offer = { ...carrierOffer, ...expiry(scenario, answeredAt) }
+  const offer = { ...carrierOffer, ...scenarioExpiry(scenario, answeredAt) }
   if (scenario === "price_unknown" && role.position === 0) return { ...offer, ...noPrice }
   return scenario === "unknown_values" ? withUnknownValues(offer) : offer
 }

@@ -21,7 +21,7 @@ export const countParked = (consumer: string): Effect.Effect<void> =>
   Metric.update(Metric.withAttributes(parkedEvents, { consumer }), 1)
 
 /** How far the consumer was behind in a workspace when this process last looked. */
-interface LastLook {
+interface LagReading {
   readonly lag_ms: number
   /** When this process last looked, in milliseconds of real time. */
   readonly at: number
@@ -42,7 +42,7 @@ export interface Lag {
 
 /** Makes the lag metric for a consumer that has not read anything yet. */
 export const makeLag = (consumer: string): Lag => {
-  const workspaces = new BoundedMap<WorkspaceId, LastLook>(maxWorkspaces)
+  const workspaces = new BoundedMap<WorkspaceId, LagReading>(maxWorkspaces)
   const gauge = Metric.withAttributes(lagSeconds, { consumer })
   return {
     note: (workspace_id, lag_ms, now) =>

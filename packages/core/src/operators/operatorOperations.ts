@@ -1,7 +1,7 @@
 import * as Audit from "./AuditOperations.ts"
 import * as Carriers from "./CarrierOperations.ts"
 import * as Consumers from "./ConsumerOperations.ts"
-import * as Erasing from "./ErasingOperations.ts"
+import * as ErasureOperations from "./ErasureOperations.ts"
 import type { OperatorOperation } from "./OperatorOperation.ts"
 import * as Organizations from "./OrganizationOperations.ts"
 import * as QuoteRequests from "./QuoteRequestOperations.ts"
@@ -19,8 +19,8 @@ export const operatorOperations = [
   QuoteRequests.findQuoteRequests,
   QuoteRequests.getTimeline,
   QuoteRequests.readExchanges,
-  Erasing.eraseQuoteRequest,
-  Erasing.eraseReceipt,
+  ErasureOperations.eraseQuoteRequest,
+  ErasureOperations.eraseReceipt,
   Carriers.getCarrierStatus,
   Carriers.resetCarrier,
   Carriers.listConnections,

@@ -277,12 +277,12 @@ export const hasPending = (request: QuoteRequest): boolean =>
  * Applies the deadline: carriers that have not answered get the outcome `no_answer`. Carriers in `unasked` were never
  * asked by any host, so they also lose their `asked_at`. Returns null if no carrier is pending.
  */
-export const close = (request: QuoteRequest, now: number, unasked: ReadonlySet<string> = nobody): Step | null =>
+export const close = (request: QuoteRequest, now: number, unasked: ReadonlySet<string> = noCarriers): Step | null =>
   hasPending(request) ? settle(silenced(request, unasked), now) : null
 
-const nobody: ReadonlySet<string> = new Set()
+const noCarriers: ReadonlySet<string> = new Set()
 
-const silenced = (request: QuoteRequest, unasked: ReadonlySet<string> = nobody): QuoteRequest => ({
+const silenced = (request: QuoteRequest, unasked: ReadonlySet<string> = noCarriers): QuoteRequest => ({
   ...request,
   carriers: request.carriers.map((result): CarrierResult => {
     if (result.outcome !== "pending") return result

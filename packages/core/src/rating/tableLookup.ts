@@ -37,11 +37,11 @@ const entryOf = (table: Table, value: Value, scale: number): number | undefined 
   if (typeof value !== "number") return undefined
   if (bands !== undefined)
     return bands.find(({ from, to }) => value >= from && (to === undefined || value <= to))?.value
-  return points === undefined ? undefined : onLine(points, value, scale)
+  return points === undefined ? undefined : interpolate(points, value, scale)
 }
 
 /** Interpolates between two points, and drops the fraction. */
-const onLine = (points: NonNullable<Table["points"]>, value: number, scale: number): number | undefined => {
+const interpolate = (points: NonNullable<Table["points"]>, value: number, scale: number): number | undefined => {
   const above = points.findIndex((point) => value <= point.at)
   const upper = points.at(above)
   const lower = above > 0 ? points[above - 1] : undefined

@@ -27,7 +27,7 @@ export interface JobTurn {
 export const nameOf = ({ kind, id }: { readonly kind: string; readonly id: string }): string => `${kind} ${id}`
 
 /** Represents a job that runs before it is stored. Its number and lease are never read. */
-const unstored = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
+const asClaimed = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
   ...created,
   workspace_id,
   number: 0,
@@ -48,7 +48,7 @@ const withCreated = (
     .filter(({ due_at, ordered }) => ordered && due_at < until)
     .reduce((result, created) => {
       const behind = result.findIndex(({ job }) => job.due_at > created.due_at)
-      const turn: JobTurn = { job: unstored(workspace_id, created), created, prepared: null }
+      const turn: JobTurn = { job: asClaimed(workspace_id, created), created, prepared: null }
       return result.toSpliced(behind < 0 ? result.length : behind, 0, turn)
     }, turns)
 
@@ -91,7 +91,7 @@ export interface BatchChange extends Change.Change {
 }
 
 /** Merges the changes of a batch into one. */
-export const together = (workspace_id: WorkspaceId, batch: Array.NonEmptyReadonlyArray<Entry>): BatchChange => {
+export const mergeChanges = (workspace_id: WorkspaceId, batch: Array.NonEmptyReadonlyArray<Entry>): BatchChange => {
   const changes = batch.map(({ change }) => change)
   const all = Change.make(workspace_id, {
     writes: changes.flatMap(({ writes }) => writes),

@@ -63,7 +63,7 @@ export const make = Effect.gen(function* () {
         const remaining = new Set(jobs)
         const done = (job: ClaimedJob) => remaining.delete(job)
         const commit = (batch: Batch) =>
-          Effect.map(commitBatch(JobBatch.together(workspace_id, batch)), () => {
+          Effect.map(commitBatch(JobBatch.mergeChanges(workspace_id, batch)), () => {
             for (const { job } of batch) done(job)
           })
         // A failed job keeps its lease, exactly as if it had failed when due. The expired lease is then counted as an

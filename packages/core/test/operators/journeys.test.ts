@@ -17,7 +17,7 @@ import {
   listParkedEvents,
   retryParkedEvent
 } from "../../src/operators/ConsumerOperations.ts"
-import { eraseQuoteRequest, eraseReceipt } from "../../src/operators/ErasingOperations.ts"
+import { eraseQuoteRequest, eraseReceipt } from "../../src/operators/ErasureOperations.ts"
 import { revokeKey } from "../../src/operators/OrganizationOperations.ts"
 import { getTimeline } from "../../src/operators/QuoteRequestOperations.ts"
 import { getWork } from "../../src/operators/WorkOperations.ts"

@@ -221,11 +221,11 @@ const insteadOfAsking = (claimed: ClaimedAsk): AskStep | null => {
   if (payload.put_off === true) {
     return { later: PendingAsks.askJob(pending, "ask_carrier", PendingAsks.payloadOf(pending), at) }
   }
-  const never_asked = isFirstTry(claimed)
+  const never_asked = isFirstAttempt(claimed)
   if (isTooLate(pending)) return { reply: payload.had_no_room === true ? notNow.no_room : silentReply, never_asked }
   if (lacksConnection(pending)) return { reply: silentReply, never_asked, note: logWithout }
   return wasCutOff(job, pending) && pending.candidate.line.idempotent
-    ? { reply: cutOffReply, note: noteDeath(pending, at), again: pauseBeforeSecondTry(pending) }
+    ? { reply: cutOffReply, note: noteDeath(pending, at), again: pauseBeforeSecondAttempt(pending) }
     : null
 }
 
@@ -239,7 +239,7 @@ const afterAsking = (claimed: ClaimedAsk, askResult: AskResult, now: number): As
       return { reply: silentReply, ...(wasCutOff(job, pending) && { note: noteDeath(pending, at) }) }
     default: {
       const { _tag: reason, again_after_ms } = askResult
-      if (!hasTimeAfter(pending, again_after_ms)) return { reply: notNow[reason], never_asked: isFirstTry(claimed) }
+      if (!hasTimeAfter(pending, again_after_ms)) return { reply: notNow[reason], never_asked: isFirstAttempt(claimed) }
       const due = { ...pending.queue, due_at: at + again_after_ms }
       return { later: JobPayload.make("ask_carrier", { ...payload, had_no_room: reason === "no_room" }, due) }
     }
@@ -250,7 +250,7 @@ const afterAsking = (claimed: ClaimedAsk, askResult: AskResult, now: number): As
  * Whether this is the first claim of the first attempt. After an earlier claim, the carrier may already have been
  * asked.
  */
-const isFirstTry = ({ job, payload }: ClaimedAsk): boolean => payload.attempt === 1 && job.lease === 1
+const isFirstAttempt = ({ job, payload }: ClaimedAsk): boolean => payload.attempt === 1 && job.lease === 1
 
 /**
  * Makes a function that stores a mark before an ask begins, for carriers that cannot recognize a repeated ask. It
@@ -303,7 +303,7 @@ export const pauseAfterDeath = Random.nextIntBetween(secondMs, 10 * secondMs)
  * How long to wait for the second attempt after the first one was cut off; null if no second attempt may follow, or if
  * no time is left for it.
  */
-const pauseBeforeSecondTry = (pendingAsk: PendingAsk): Effect.Effect<number | null> =>
+const pauseBeforeSecondAttempt = (pendingAsk: PendingAsk): Effect.Effect<number | null> =>
   pendingAsk.ask.attempt > 1
     ? Effect.succeed(null)
     : Effect.map(pauseAfterDeath, (pauseMs) => (hasTimeAfter(pendingAsk, pauseMs) ? pauseMs : null))
@@ -335,7 +335,7 @@ const isTooLate = (pendingAsk: PendingAsk): boolean =>
   pendingAsk.candidate.adapter.simulation === undefined && !hasTimeAfter(pendingAsk, 0)
 
 /** The maximum number of attempts at an ask while the carrier rate-limits it. */
-const maxTries = 5
+const maxAttempts = 5
 
 /**
  * How long to wait before retrying an ask: at least as long as the carrier requests. Null if the ask must not be
@@ -360,7 +360,7 @@ const mayRepeat = (
   { final: isFinal = false, reason, retry_after_ms }: Unavailable
 ): boolean => {
   if (isFinal) return false
-  if (reason === "rate_limited") return retry_after_ms !== undefined && ask.attempt < maxTries
+  if (reason === "rate_limited") return retry_after_ms !== undefined && ask.attempt < maxAttempts
   const isTemporary = reason === "carrier_error" || reason === "timeout" || retry_after_ms !== undefined
   return isTemporary && line.idempotent && ask.attempt === 1
 }

@@ -114,7 +114,7 @@ const makeCollection = Effect.gen(function* () {
       decisions.filter(({ notAsked }) => notAsked === null),
       ({ candidate }) => firstAsk(openedRequest, candidate, now, deadline)
     )
-    return { ...part, jobs: [...asks, closing(request, deadline)] }
+    return { ...part, jobs: [...asks, closingJob(request, deadline)] }
   })
 })
 
@@ -124,7 +124,7 @@ const changePartOf = (ids: Ids["Service"], step: QuoteRequest.Step, now: number)
   jobs: []
 })
 
-const closing = (request: QuoteRequest.QuoteRequest, deadline: number): NewJob =>
+const closingJob = (request: QuoteRequest.QuoteRequest, deadline: number): NewJob =>
   JobPayload.make(
     "close_request",
     { quote_request_id: request.id },

@@ -127,10 +127,10 @@ const raised = (quote: Quote.Quote, record: Quote.OfferRecord): CarrierOffer => 
 }
 
 /** The maximum number of attempts at a refresh while the carrier is unreachable. */
-const maxTries = 3
+const maxAttempts = 3
 
 /** How long to wait before retrying a failed refresh. Null if it is not retried, so the quote stays unchanged. */
 const pauseAfterRefresh = (refresh: CarrierRefresh, attempt: number): number | null =>
-  refresh.kind === "unavailable" && CarrierFailure.mayAnswerLater(refresh) && attempt < maxTries
+  refresh.kind === "unavailable" && CarrierFailure.mayAnswerLater(refresh) && attempt < maxAttempts
     ? Math.max(minuteMs * 2 ** (attempt - 1), refresh.retry_after_ms ?? 0)
     : null
