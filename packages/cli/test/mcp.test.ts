@@ -108,7 +108,7 @@ describe("quotewire mcp", () => {
     return client
   })
 
-  it.live("asks the person for consent through the official 1.x client", () =>
+  it.live("asks the person for consent if the client is the official MCP SDK 1.x", () =>
     Effect.gen(function* () {
       assert.include(JSON.stringify(yield* startAt(yield* withForms([]))), `"asked_by":"elicitation"`)
     })

@@ -29,7 +29,7 @@ describe("the feedback API", () => {
     })
   )
 
-  it.live("rejects a report with a personal number without repeating the number", () =>
+  it.live("rejects a report that contains a personal number, and does not echo the number", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations })
       const refused = yield* send("POST", "/v1/feedback", { json: { ...report, actual: "SSN 123-45-6789" } })

@@ -239,7 +239,7 @@ describe("a person's answer to a form", () => {
         const refused = yield* send(startWith(1), answering(question, answer))
         assert.isTrue(refused.isError)
         assert.strictEqual(refused.structuredContent.error.retry_action.type, "none")
-        assert.include(refused.content[0].text, "said no")
+        assert.include(refused.content[0].text, "declined")
         for (const taught of ["2026-09-26", "true", "disclosure_version", "requestState", "argument"]) {
           assert.notInclude(refused.content[0].text, taught)
         }
@@ -253,7 +253,7 @@ describe("a person's answer to a form", () => {
         ]
         for (const attempt of yield* Effect.all(again)) {
           assert.isTrue(attempt.isError)
-          assert.include(attempt.content[0].text, "said no")
+          assert.include(attempt.content[0].text, "declined")
         }
         // Another start call asks the person again, whatever its arguments say.
         assert.strictEqual((yield* send(startWith(2, forged))).resultType, "input_required")
@@ -268,7 +268,7 @@ describe("a person's answer to a form", () => {
       const facts = yield* send(args)
       const told = { action: "accept", content: { "dwelling.type": "condo" } }
       const agreement = yield* send(args, answering(facts, told))
-      assert.include((yield* send(args, answering(agreement, { action: "decline" }))).content[0].text, "said no")
+      assert.include((yield* send(args, answering(agreement, { action: "decline" }))).content[0].text, "declined")
       const forged = { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
       const again = [
         send(args),
@@ -276,7 +276,7 @@ describe("a person's answer to a form", () => {
         send({ ...startWith(1), ...forged }, { capabilities: {} })
       ]
       for (const attempt of yield* Effect.all(again)) {
-        assert.include(attempt.content[0].text, "said no")
+        assert.include(attempt.content[0].text, "declined")
         assert.strictEqual(attempt.structuredContent.error.retry_action.type, "none")
       }
       yield* noStart

@@ -58,7 +58,7 @@ describe("an HTTP client after a handshake", () => {
   )
 
   for (const [does, given, says] of [
-    ["declines", { action: "decline" }, "said no"],
+    ["declines", { action: "decline" }, "declined"],
     ["closes the form", { action: "cancel" }, "closed without an answer"],
     ["gives an invalid answer", "yes", "closed without an answer"]
   ] as const) {
@@ -206,7 +206,7 @@ describe("the answer to a form", () => {
           both.map(({ status }) => status),
           [202, 202]
         )
-        assert.include((yield* resultOf(calling)).content[0].text, "said no")
+        assert.include((yield* resultOf(calling)).content[0].text, "declined")
         assert.lengthOf(yield* started, 0)
       })
     )

@@ -58,7 +58,7 @@ layer(TwoServers.layer, { excludeTestServices: true, timeout: "60 seconds" })("a
       yield* sql(new_url, `alter subscription ${name} enable`)
       assert.match(
         (yield* reasonOf(PgCells.move(cells, "home"))).message,
-        /has lost this move's replication slot.*--undo/
+        /replication slot no longer exists on the old server.*--undo/
       )
       assert.strictEqual(yield* PgCells.undoMove(cells, "home"), "undone")
       assert.strictEqual(yield* PgCells.move(cells, "home"), "moved")

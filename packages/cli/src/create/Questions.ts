@@ -16,7 +16,7 @@ const place = Prompt.Select<Place>({
 })
 
 const carrier = Prompt.Select<CarrierChoice>({
-  message: "Which carrier of your own should it start with?",
+  message: "Which kind of custom carrier should the project include?",
   choices: [
     { title: "none", value: "none", description: "the sandbox has fictional ones" },
     { title: "a JSON API", value: "json" },

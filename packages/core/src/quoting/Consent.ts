@@ -227,7 +227,8 @@ export const pending: ApiError.ApiError<"invalid_input"> = refuse(
 
 /** The error for a start call that the person was asked about and declined. Retries of that call get the same error. */
 export const declined: ApiError.ApiError<"invalid_input"> = ApiError.make("invalid_input", {
-  message: "The person was asked and said no. Nothing was sent to a carrier. Tell the person, and stop here.",
+  message:
+    "The person was asked for consent and declined. Nothing was sent to a carrier. Tell the person so, and do not try again.",
   retry_action: "none"
 })
 

@@ -32,7 +32,9 @@ export const withStaging = (storage: Storage["Service"]): Storage["Service"] => 
     ),
   page: (query) =>
     Staging.use((stage) =>
-      stage === null ? storage.page(query) : Effect.die(new Error("A staged job must not read a list"))
+      stage === null
+        ? storage.page(query)
+        : Effect.die(new Error("A job that runs ahead of the sandbox's clock must not list records"))
     ),
   commit: (change) =>
     change.finishes.length === 0

@@ -151,7 +151,7 @@ describe("malformed facts", () => {
     assert.deepStrictEqual(invalidPaths("renters", input), ["application"])
   })
 
-  it("are reported at an unknown field's path, without allowed values", () => {
+  it("include unknown fields, each reported at its path without allowed values", () => {
     const input = { ...auto, drivers: [{ ...driver, ssn: "078-05-1120" }], note: 1 }
     assert.deepStrictEqual(invalid("personal_auto", input), [
       { path: "application.note", message: "This field is not known." },

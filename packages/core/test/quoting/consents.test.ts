@@ -207,7 +207,7 @@ describe("consent in a start call", () => {
         for (const person of ["declined", "pending", "agreed", undefined] as const) {
           const refused = yield* refusal(startWith(input, { ...noKey, ...(person && { person }) }))
           assert.strictEqual(refused.retry_action, "none")
-          assert.include(refused.message, "said no")
+          assert.include(refused.message, "declined")
         }
         assert.lengthOf((yield* list()).quote_requests, 0)
       })

@@ -45,10 +45,10 @@ describe("an advance of a sandbox's clock", () => {
   }
 })
 
-describe("an interrupted advance that is never repeated", () => {
+describe("an interrupted clock advance that the caller never retries", () => {
   for (const fault of ["dies after", "pauses after"] as const) {
     it.effect(
-      `is finished by the next advance, whichever commit a fault hits (${fault})`,
+      `happens completely or not at all, and loses no event, whichever commit a fault hits (${fault})`,
       () =>
         Effect.gen(function* () {
           for (let nth = 1, isOver = false; !isOver; nth++) {

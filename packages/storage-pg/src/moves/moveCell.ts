@@ -73,7 +73,7 @@ const begin = Effect.fnUntraced(function* (ends: MoveEnds, place: Place.Place) {
 })
 
 const slotIsGone = refused(
-  "The old server has lost this move's replication slot, and with the slot the changes that the new database had not received yet: run the command with --undo, and move the cell again."
+  "This move's replication slot no longer exists on the old server, so the new database cannot catch up. The old database still has all data: run the command with --undo, and then move the cell again."
 )
 
 const copyKeepsFailing = refused(
