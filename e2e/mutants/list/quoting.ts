@@ -33,7 +33,9 @@ export const quoting = inPackage("core")({
       from: "stored.expires_at === null || now < stored.expires_at",
       to: "stored.expires_at === null || now <= stored.expires_at",
       found_by: test(quotes, "is returned as expired from its expiry time, even before storage is updated")
-    },
+    }
+  ],
+  "quoting/QuoteChange.ts": [
     {
       name: "a quote expires a minute late",
       from: "[expiry(quote, stored.expires_at)]",

@@ -20,6 +20,7 @@ import * as CircuitNote from "./quoting/asking/CircuitNote.ts"
 import * as EarlyCallback from "./quoting/asking/EarlyCallback.ts"
 import * as ConsentRecord from "./quoting/ConsentRecord.ts"
 import * as Erasure from "./quoting/erasing/Erasure.ts"
+import * as OfferRecord from "./quoting/OfferRecord.ts"
 import * as Quote from "./quoting/Quote.ts"
 import * as QuoteRequest from "./quoting/QuoteRequest.ts"
 import * as RequestKey from "./quoting/RequestKey.ts"
@@ -60,7 +61,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   Reset.kind,
   QuoteRequest.kind,
   Quote.kind,
-  Quote.offerKind,
+  OfferRecord.kind,
   AskMark.kind,
   CarrierReference.kind,
   EarlyCallback.kind,

@@ -15,7 +15,9 @@ import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { factsStored } from "./ApplicationRecord.ts"
 import * as PendingAsks from "./asking/PendingAsks.ts"
+import * as OfferRecord from "./OfferRecord.ts"
 import * as Quote from "./Quote.ts"
+import * as QuoteChange from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import { mayRead } from "./readAuthority.ts"
 
@@ -90,7 +92,7 @@ const makeFreshLink = Effect.gen(function* () {
   return Effect.fnUntraced(function* (
     workspaceId: WorkspaceId,
     quote: Quote.Quote,
-    { carrier_id, offer_ref }: Quote.OfferRecord,
+    { carrier_id, offer_ref }: OfferRecord.OfferRecord,
     now: number
   ) {
     const request = yield* askRecords.request(workspaceId, quote.quote_request_id)
@@ -125,9 +127,9 @@ const makeGo = Effect.gen(function* () {
     const quote = Json.decode(Quote.newestAt(stored.value, now).json)
     if (quote.status === "inactive") return deadLink(quote)
     if (quote.environment === "sandbox") return sandboxPage(quote)
-    const storedOffer = yield* storage.get({ ...place, kind: Quote.offerKind.name })
+    const storedOffer = yield* storage.get({ ...place, kind: OfferRecord.kind.name })
     if (Option.isNone(storedOffer)) return unknownLink
-    const offer = Quote.offerKind.value(storedOffer.value)
+    const offer = OfferRecord.kind.value(storedOffer.value)
     const fresh = yield* freshLink(link.workspace_id, quote, offer, now)
     const url = fresh === null ? offer.handoff_url : fresh.url
     return url === null ? unknownLink : { _tag: "redirect" as const, url }
@@ -147,7 +149,12 @@ const makeExpire = Effect.gen(function* () {
     const change = Option.match(expired, {
       onNone: () => ({}),
       onSome: (quote) =>
-        Quote.deactivationChange(ids, { stored: quote, line: Quote.lineOf(lines, quote), reason: "expired", at: now })
+        QuoteChange.deactivationChange(ids, {
+          stored: quote,
+          line: QuoteChange.lineOf(lines, quote),
+          reason: "expired",
+          at: now
+        })
     })
     yield* storage.commit({ ...Change.make(job.workspace_id, change), finishes: [job] })
   })

@@ -3,6 +3,7 @@ import { Workspaces } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
 import { Lines } from "../lines/Lines.ts"
 import * as Quote from "../quoting/Quote.ts"
+import * as QuoteChange from "../quoting/QuoteChange.ts"
 import * as Change from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import { commit, eachPage, retryOnConflict, Storage } from "../storage/Storage.ts"
@@ -58,7 +59,12 @@ export const make = Effect.gen(function* () {
       storage,
       Change.make(
         workspace_id,
-        Quote.deactivationChange(ids, { stored: quote, line: Quote.lineOf(lines, quote), reason: "expired", at })
+        QuoteChange.deactivationChange(ids, {
+          stored: quote,
+          line: QuoteChange.lineOf(lines, quote),
+          reason: "expired",
+          at
+        })
       )
     )
   })

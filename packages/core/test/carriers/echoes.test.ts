@@ -11,7 +11,7 @@ import * as SecretFinder from "../../src/carriers/secrets/SecretFinder.ts"
 import { kinds } from "../../src/kinds.ts"
 import { renters } from "../../src/lines/renters/line.ts"
 import { Asking } from "../../src/quoting/asking/Asking.ts"
-import * as Quote from "../../src/quoting/Quote.ts"
+import * as OfferRecord from "../../src/quoting/OfferRecord.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import * as CarrierContract from "../../src/testing/CarrierContract.ts"
 import { World } from "../../src/testing/World.ts"
@@ -221,8 +221,8 @@ describe("a secret that a carrier repeats", () => {
         const storage = withSealing(yield* Storage, yield* Seal, kinds)
         const { organization } = yield* World
         const key = { workspace_id: organization.workspaces.live, id: quotes[0]?.id ?? "" }
-        const stored = yield* Effect.fromOption(yield* storage.get({ ...key, kind: Quote.offerKind.name }))
-        const { handoff_url: link, ...rest } = Quote.offerKind.value(stored)
+        const stored = yield* Effect.fromOption(yield* storage.get({ ...key, kind: OfferRecord.kind.name }))
+        const { handoff_url: link, ...rest } = OfferRecord.kind.value(stored)
         assert.strictEqual(link, handoff_url)
         holdsNone(rest)
       }),

@@ -14,7 +14,9 @@ import { Ids } from "../../wire/Ids.ts"
 import { cents } from "../../wire/Money.ts"
 import { minuteMs } from "../../wire/Timestamp.ts"
 import * as ApplicationRecord from "../ApplicationRecord.ts"
+import * as OfferRecord from "../OfferRecord.ts"
 import * as Quote from "../Quote.ts"
+import * as QuoteChange from "../QuoteChange.ts"
 import { AskJobs } from "./AskJobs.ts"
 import * as PendingAsks from "./PendingAsks.ts"
 import { checkRefreshed, makeOriginLoader } from "./ReplyRules.ts"
@@ -36,10 +38,10 @@ export const make = Effect.gen(function* () {
     const { attempt = 1, quote_id } = JobPayload.read(job, "refresh_quote")
     const key = { workspace_id: job.workspace_id, id: quote_id }
     const stored = yield* storage.get({ ...key, kind: Quote.kind.name })
-    const offer = yield* storage.get({ ...key, kind: Quote.offerKind.name })
+    const offer = yield* storage.get({ ...key, kind: OfferRecord.kind.name })
     if (Option.isNone(stored) || Option.isNone(offer)) return yield* finish(job)
     const quote = Quote.kind.value(stored.value)
-    const { carrier_id, offer_ref } = Quote.offerKind.value(offer.value)
+    const { carrier_id, offer_ref } = OfferRecord.kind.value(offer.value)
     const request = yield* askRecords.request(job.workspace_id, quote.quote_request_id)
     const pending =
       request === null || quote.status === "inactive" || Quote.hasExpired(quote, now)
@@ -51,8 +53,8 @@ export const make = Effect.gen(function* () {
             exchange: "refresh"
           })
     if (pending === null || PendingAsks.lacksConnection(pending)) return yield* finish(job)
-    const withdrawal = (): Quote.ChangePart =>
-      Quote.deactivationChange(ids, {
+    const withdrawal = (): QuoteChange.ChangePart =>
+      QuoteChange.deactivationChange(ids, {
         stored: stored.value,
         line: pending.line,
         reason: "withdrawn_by_carrier",
@@ -63,7 +65,7 @@ export const make = Effect.gen(function* () {
     if (change === "price_updated") {
       return yield* finish(
         job,
-        yield* newVersion(pending, stored.value, raised(quote, Quote.offerKind.value(offer.value)), now)
+        yield* newVersion(pending, stored.value, raised(quote, OfferRecord.kind.value(offer.value)), now)
       )
     }
     const result = yield* PendingAsks.logged(pending, client.refresh(pending, offer_ref))
@@ -81,13 +83,14 @@ export const make = Effect.gen(function* () {
       recorder.end(pending.draft, PendingAsks.exchangeSubjectOf(pending))
     )
     const expects = recorded.length === 0 ? [] : [ApplicationRecord.factsStored(pending.request.application_id)]
-    const end = (part: Quote.ChangePart) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
+    const end = (part: QuoteChange.ChangePart) =>
+      finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
     if (refresh.kind === "withdrawn") return yield* end(withdrawal())
     if (checked === null) {
       const waitMs = pauseAfterRefresh(refresh, attempt)
       const due = { ...pending.queue, due_at: now + (waitMs ?? 0) }
       const jobs = waitMs === null ? [] : [JobPayload.make("refresh_quote", { quote_id, attempt: attempt + 1 }, due)]
-      return yield* end({ ...Quote.emptyPart, jobs })
+      return yield* end({ ...QuoteChange.emptyPart, jobs })
     }
     yield* end(yield* newVersion(pending, stored.value, checked, now))
   })
@@ -106,7 +109,7 @@ const makeNewVersion = Effect.gen(function* () {
   ) {
     const { id, version } = Quote.kind.value(stored)
     const origin = yield* loadOrigin(pendingAsk, id, offer, now)
-    return Quote.versionChange(ids, {
+    return QuoteChange.versionChange(ids, {
       quote: Quote.fromOffer(offer, origin, version + 1),
       offer,
       carrier_id: pendingAsk.candidate.adapter.carrier.id,
@@ -119,7 +122,7 @@ const makeNewVersion = Effect.gen(function* () {
 })
 
 /** A quote's offer at the higher price of the `price_update` scenario. */
-const raised = (quote: Quote.Quote, record: Quote.OfferRecord): CarrierOffer => {
+const raised = (quote: Quote.Quote, record: OfferRecord.OfferRecord): CarrierOffer => {
   const offer = Quote.offerOf(quote, record)
   if (offer.premium === null) return offer
   const premium = cents(mul(offer.premium.amount_minor, priceUpdateFactor))

@@ -16,6 +16,7 @@ import { Ids, type QuoteId } from "../../wire/Ids.ts"
 import { PublicUrl } from "../../wire/PublicUrl.ts"
 import { dayMs, secondMs } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
+import * as QuoteChange from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import * as CarrierReferences from "./CarrierReferences.ts"
 import { askJob, type PendingAsk, payloadOf } from "./PendingAsks.ts"
@@ -141,7 +142,7 @@ export const make = Effect.gen(function* () {
     )
     const quote_ids = newQuotes.map(({ quote }) => quote.id)
     const parts = newQuotes.map(({ offer, quote }) =>
-      Quote.versionChange(ids, {
+      QuoteChange.versionChange(ids, {
         quote,
         offer,
         carrier_id: pendingAsk.candidate.adapter.carrier.id,
@@ -158,7 +159,7 @@ export const make = Effect.gen(function* () {
   return (
     pendingAsk: PendingAsk,
     { again_after_ms = null, at: now, reply }: ArrivedReply
-  ): Effect.Effect<Quote.ChangePart> => {
+  ): Effect.Effect<QuoteChange.ChangePart> => {
     switch (reply.kind) {
       case "offers":
         return quotesPart(pendingAsk, reply.offers, now)
@@ -172,7 +173,7 @@ export const make = Effect.gen(function* () {
         return Effect.map(
           CarrierReferences.sealAccepted(seal, pendingAsk.workspace_id, payloadOf(pendingAsk), reply.ref),
           (sealedRef) => ({
-            ...Quote.emptyPart,
+            ...QuoteChange.emptyPart,
             jobs: followUpJobs(pendingAsk, sealedRef, { reply, at: now, again_after_ms })
           })
         )
@@ -184,7 +185,7 @@ export const make = Effect.gen(function* () {
                 { outcome: "no_answer", reason: reply.reason, never_asked: pendingAsk.never_asked === true },
                 now
               )
-            : { ...Quote.emptyPart, jobs: [repeatJob(pendingAsk, now + again_after_ms)] }
+            : { ...QuoteChange.emptyPart, jobs: [repeatJob(pendingAsk, now + again_after_ms)] }
         )
     }
   }
@@ -230,8 +231,8 @@ type StepPart = (
   pendingAsk: PendingAsk,
   outcome: QuoteRequest.AskOutcome,
   now: number,
-  earlierParts?: ReadonlyArray<Quote.ChangePart>
-) => Quote.ChangePart
+  earlierParts?: ReadonlyArray<QuoteChange.ChangePart>
+) => QuoteChange.ChangePart
 
 const makeStepPart =
   (ids: Ids["Service"]): StepPart =>
@@ -241,8 +242,8 @@ const makeStepPart =
     // only after the deadline.
     const isLate = now > ask.deadline && !(outcome.outcome === "no_answer" && outcome.never_asked === true)
     const step = isLate ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
-    if (step === null) return Quote.emptyPart
-    const last: Quote.ChangePart = {
+    if (step === null) return QuoteChange.emptyPart
+    const last: QuoteChange.ChangePart = {
       writes: [QuoteRequest.toStored(step.request)],
       events: [QuoteRequest.requestEvent(ids, step, now)],
       jobs: []
@@ -255,11 +256,11 @@ const questionPart = (
   pendingAsk: PendingAsk,
   questions: Extract<CarrierReply, { kind: "question" }>["questions"],
   now: number
-): Quote.ChangePart => {
+): QuoteChange.ChangePart => {
   const message = questions.map(({ label }) => label).join(" ")
   const missing_facts = questions.map(({ path }) => path)
-  const ending: Quote.ChangePart = {
-    ...Quote.emptyPart,
+  const ending: QuoteChange.ChangePart = {
+    ...QuoteChange.emptyPart,
     jobs: [
       JobPayload.make(
         "end_action",
@@ -277,7 +278,7 @@ const wordsOf = ({ message = "" }: Decline): string | null => {
   return words === "" ? null : words
 }
 
-const joined = (parts: ReadonlyArray<Quote.ChangePart>): Quote.ChangePart => ({
+const joined = (parts: ReadonlyArray<QuoteChange.ChangePart>): QuoteChange.ChangePart => ({
   writes: parts.flatMap((part) => part.writes),
   events: parts.flatMap((part) => part.events),
   jobs: parts.flatMap((part) => part.jobs)

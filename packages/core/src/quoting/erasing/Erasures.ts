@@ -22,6 +22,7 @@ import * as Input from "../../wire/Input.ts"
 import * as CarrierReference from "../asking/CarrierReference.ts"
 import * as ConsentRecord from "../ConsentRecord.ts"
 import * as Quote from "../Quote.ts"
+import * as QuoteChange from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import * as Erasure from "./Erasure.ts"
 
@@ -264,11 +265,11 @@ const makeBegin = Effect.gen(function* () {
 
   /** The last version of a quote, and its event. */
   const lastOf = (stored: Change.StoredRecord, now: number) => {
-    const line = Quote.lineOf(lines, stored)
+    const line = QuoteChange.lineOf(lines, stored)
     const { event: type, quote } = Erasure.lastVersion(Quote.kind.value(stored), now)
     return {
       write: Quote.toStored(quote, line.name, stored.created_at, now),
-      events: Quote.events(ids, { type, quote, line, at: now })
+      events: QuoteChange.events(ids, { type, quote, line, at: now })
     }
   }
 
