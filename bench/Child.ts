@@ -37,7 +37,9 @@ export const start = (
   return { ask: (question) => ask(child, question), stop: () => stop(child) }
 }
 
-/** Starts a script that measures the named contender. If `profile` is set, also writes a CPU profile to that folder. */
+/**
+ * Starts a script that measures the named contender. Writes a CPU profile to the `profile` folder, unless it is null.
+ */
 export const startContender = (script: string, name: string, profile: string | null): Child => {
   const profiling = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`]
   return start(script, cores.server, { node: ["--expose-gc", "--max-old-space-size=4096", ...profiling], args: [name] })

@@ -20,13 +20,15 @@ import { named } from "./operations.ts"
 
 const many: Allowance.Limit = { per_minute: 1_000_000_000, per_day: 1_000_000_000 }
 
-/** The standard limits, but too high to reach, so that every call is counted and no call is refused. */
+/** The standard limits, except that the limits for keys are too high to reach. So calls are counted but not refused. */
 export const limits: Allowance.Limits = {
   ...Allowance.standardLimits,
   keys: { live: { start: many, read: many, other: many }, sandbox: { start: many, read: many, other: many } }
 }
 
-/** How many calls succeeded and how many were refused. The counting stands in for a host that counts its calls. */
+/**
+ * How many calls succeeded and how many were refused. Calls are counted here, because a real host counts its calls too.
+ */
 const finished = { well: 0, refused: 0 }
 const onFinishedCall = ({ error_code }: FinishedCall.FinishedCall): void => {
   finished[error_code === null ? "well" : "refused"] += 1

@@ -4,9 +4,7 @@ import { orderOf } from "./rounds.ts"
 import { medianOf, medianRatio } from "./statistics.ts"
 import type { Timing } from "./timed.ts"
 
-/*
- * Compares contenders that do the same work. Each contender runs in its own process, and they take turns.
- */
+/* Compares contenders that do the same work. Each contender runs in its own process, and the contenders take turns. */
 
 /** A script's contenders by name. Each is a function that does the given amount of work. */
 export type Contenders<Work> = ReadonlyMap<string, (work: Work) => Promise<Timing>>
@@ -18,7 +16,10 @@ export interface Round {
   readonly cpu_us: number
 }
 
-/** A contender's results over all rounds: medians, and the medians of its ratios to the base in the same round. */
+/**
+ * A contender's results over all rounds: the median of each figure, and the median of its ratios to the base contender
+ * in the same round.
+ */
 export interface Result extends Round {
   readonly name: string
   readonly throughput_ratio: number

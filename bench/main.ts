@@ -35,7 +35,7 @@ if (isWanted("hostile")) add(hostile.tableOf(await hostile.run(facts, settings.q
 if (isWanted("hostile_answers")) {
   const rows = await hostile.runAnswers()
   add(hostile.tableOfAnswers(rows))
-  // Unlike throughput, CPU time and memory are reliable enough for a run to fail because of them.
+  // A run can fail because of CPU time and memory, which are reliable measurements, unlike throughput.
   if (hostile.tooCostly(rows).length > 0) process.exitCode = 1
 }
 if (isWanted("stored")) {

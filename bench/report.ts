@@ -13,8 +13,8 @@ export interface Table {
   readonly columns: ReadonlyArray<string>
   readonly rows: ReadonlyArray<ReadonlyArray<string>>
   /**
-   * How often and for how long the rows were measured; null if that follows from the rounds and seconds on the command
-   * line.
+   * How many times and for how long the rows were measured; null if that follows from the rounds and seconds on the
+   * command line.
    */
   readonly how: string | null
   /** The numbers behind the rows. */

@@ -6,7 +6,7 @@ import * as starts from "./starts.ts"
 
 /**
  * Asks the service itself for what the peers serve: a quote, the schema of the body that starts a quote request, and
- * the response to such a call.
+ * the response to a call with such a body.
  */
 export const make: Effect.Effect<SharedSettings> = Effect.gen(function* () {
   const key = yield* Service.makeKey

@@ -1,4 +1,4 @@
-/** The smallest possible start call, which fills a storage backend cheaply. */
+/** The smallest possible start call, to fill a storage backend cheaply. */
 export const smallest = (request_key: string) => ({
   line: "renters",
   request_key,

@@ -6,7 +6,7 @@ export const median = (numbers: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? above : ((sorted[middle - 1] ?? Number.NaN) + above) / 2
 }
 
-/** A percentile of numbers: this share of the numbers lies below it. */
+/** A percentile of numbers: the number below which this share of the numbers lies. */
 export const percentile = (numbers: Float64Array, share: number): number =>
   numbers.toSorted()[Math.min(numbers.length - 1, Math.floor(numbers.length * share))] ?? Number.NaN
 
@@ -14,7 +14,9 @@ export const percentile = (numbers: Float64Array, share: number): number =>
 export const medianOf = <Round>(rounds: ReadonlyArray<Round>, pick: (round: Round) => number): number =>
   median(rounds.map(pick))
 
-/** The median of a contender's ratios to the base, each within the same round. */
+/**
+ * The median, over all rounds, of the ratio of a contender's figure to the base contender's figure in the same round.
+ */
 export const medianRatio = <Round>(
   rounds: ReadonlyArray<Round>,
   base: ReadonlyArray<Round>,

@@ -39,7 +39,7 @@ const acme = (base_url: string) =>
       (await http.post("/quotes/{offer_ref}/sessions", { params: { offer_ref } })).json(Session).url
   })
 
-// A stand-in for the carrier's API, which quotes everything immediately.
+// A stand-in for the carrier's API. It quotes everything immediately.
 const api = createServer((_, response) => {
   response.setHeader("content-type", "application/json")
   response.end(JSON.stringify({ number: "Q-1", status: "quoted", premium_cents: 18_900 }))

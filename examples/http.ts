@@ -39,5 +39,5 @@ const program = Effect.gen(function* () {
   console.log(answer.status, answer.headers.get("service-version"))
 })
 
-// Ends the scope immediately, which stops the server. A real server would wait with `Effect.never`.
+// Ends the scope immediately, to stop the server. A real server would wait with `Effect.never`.
 await Effect.runPromise(Effect.scoped(program))

@@ -62,7 +62,7 @@ export const bicycle = defineLine({
   }
 })
 
-/** How rate plans see applications for bicycle insurance. */
+/** The coverages and variables that rate plans for bicycle insurance can use. */
 export const rating = Rating.make({
   line: bicycle,
   covers: ["theft"],

@@ -11,7 +11,7 @@ import { pureStatements } from "./pureStatements.ts"
  * that entry points share. Only these files are published, not the modules that the compiler writes to `dist/`. The
  * build runs this script after the compiler.
  *
- * The reason is that Node needs half a millisecond to find, read and compile a module, and the core has 350
+ * The reason is that Node needs half a millisecond to find, read and compile a module, and the core has 350 modules
  * (docs/decisions/libraries.md).
  */
 
@@ -37,8 +37,8 @@ const apart: Readonly<Record<string, ReadonlyArray<string>>> = {
 }
 
 /**
- * The modules to begin with, by the names of their bundles: for `index` it is `dist/index.js`, for another entry point,
- * such as `client`, `dist/client/index.js`.
+ * The entry modules, by the names of their bundles. For `index` the module is `dist/index.js`; for another entry point,
+ * such as `client`, it is `dist/client/index.js`.
  */
 const entriesOf = ({ exports, name: packageName }: Manifest): Record<string, string> => {
   const bundles = Object.values(exports).flatMap((entry) =>
@@ -61,8 +61,8 @@ const bundlesOf = async (manifest: Manifest, dist: URL): Promise<ReadonlyMap<str
     platform: "node",
     external: (id) => id.startsWith("node:") || installed.some((name) => id === name || id.startsWith(`${name}/`)),
     plugins: [effectModules, inlineSql, pureStatements],
-    // The command's entry points may export more than their modules do, because only `bin/` imports them. This saves
-    // files.
+    // The command's entry points may export more than their modules do, because only `bin/` imports them. Otherwise the
+    // bundler would create additional files.
     preserveEntrySignatures: manifest.bin === undefined ? "strict" : "allow-extension",
     checks: { pluginTimings: false },
     onLog: (_, { message }) => {
@@ -71,7 +71,7 @@ const bundlesOf = async (manifest: Manifest, dist: URL): Promise<ReadonlyMap<str
   })
   const { output } = await bundler.generate({
     format: "esm",
-    // V8 stores ASCII code in half the memory.
+    // V8 needs half as much memory for code that is only ASCII.
     charset: "ascii",
     // All files are in one folder. Like the modules in `src/<room>/`, they find the package's folder at `../../`.
     entryFileNames: "[name].js",

@@ -14,8 +14,8 @@ const fromIndex = /^import \{([^}]+)\} from "((?:effect|@effect\/[a-z-]+)(?:\/[a
 const anyIndex = /^(?:import|export)\b[^"]*"(?:effect|@effect\/[a-z-]+)(?:\/[a-z-]+)?"/m
 
 /**
- * Finds the line that imports a name of an index from its module. The name is the module itself, or a function of
- * `effect/Function`.
+ * Finds the line that imports a name of an index from the name's own module. The name is the module itself, or a
+ * function of `effect/Function`.
  */
 const importOf = async (index: string, name: string, local: string): Promise<string> => {
   const exported = (await import(index))[name]

@@ -9,7 +9,7 @@ import { TestClock } from "effect/testing"
 
 /*
  * The examples of the OpenAPI document. They come from a fixed story that is played in a sandbox: each operation's
- * input and answer is recorded. Time and randomness are fixed, so the same service always gives the same examples.
+ * input and response are recorded. Time and randomness are fixed, so the same service always gives the same examples.
  */
 
 /** Reproducible randomness: the SHA-256 of a counter. */
@@ -46,8 +46,8 @@ const tell = Effect.gen(function* () {
   const examples: Record<string, OpenApi.Example> = {}
 
   /**
-   * Calls an operation and keeps its first response. An operation that this service does not offer or refuses gets no
-   * example.
+   * Calls an operation and keeps its first response. An operation gets no example if this service does not offer it or
+   * refuses the call.
    */
   const play = Effect.fnUntraced(function* (name: string, input: Record<string, unknown> = {}) {
     const operation = allOperations.find((candidate) => candidate.name === name)

@@ -5,9 +5,9 @@ import { operations, operatorOperations } from "@quotewire/core"
 import { Predicate, Schema, SchemaAST } from "effect"
 
 /*
- * Makes editors show what a field means and what a client's method does: it writes the descriptions in schemas and
- * operations as comments above the fields and methods in the built types. So each description is written once, in the
- * schema or the operation, and appears in both documents and types.
+ * Makes editors show what a field means and what a client's method does. Copies the descriptions in schemas and
+ * operations into the built types, as comments above the fields and methods. So each description is written once, in
+ * the schema or the operation, and appears in both the documents and the types.
  *
  * The build runs this script after the compiler, which writes each field of a `Schema.Struct` on its own line. Files
  * that were already processed stay unchanged.

@@ -3,9 +3,9 @@ import { Bridge } from "@quotewire/mcp/stdio"
 import { Option } from "effect"
 
 /*
- * Creates links that add an MCP server to an agent program.
- * `npx node scripts/installLinks.ts https://quotes.example.com` prints the links for a host, which can be put on its
- * web page. A link contains no key, because links end up in histories and logs.
+ * Creates links that add an MCP server to an agent program. `npx node scripts/installLinks.ts
+ * https://quotes.example.com` prints the links for a host, to put on the host's web page. A link contains no key,
+ * because links end up in histories and logs.
  */
 
 /**

@@ -4,12 +4,12 @@ import { root } from "../test/support/sources.ts"
 import { npm } from "./installPackages.ts"
 
 /*
- * Installs Jest, Next and Prisma (700 MB) into their example folders, and runs the tests that use them
- * (`npm run integrations`). They are not installed with the repository, because they are large. After that, `npm test`
- * also runs these tests.
+ * Installs Jest, Next and Prisma (700 MB) into the folders of the examples and tests that need them, and runs these
+ * tests (`npm run integrations`). They are not installed with the repository, because they are large. After that, `npm
+ * test` also runs these tests.
  */
 
-// Next would take another package-lock.json for a second project root. So its folder has an npm-shrinkwrap.json
+// Next would take a second package-lock.json for a second project root. So Next's folder has an npm-shrinkwrap.json
 // instead, which npm reads in the same way.
 const prisma = join(root, "examples/outbox/prisma")
 for (const folder of [join(root, "examples/testing/jest"), join(root, "test/frameworks/next"), prisma])

@@ -27,7 +27,7 @@ import { type Component, shippedComponents } from "./release/shipped.ts"
 /*
  * Releases the packages. `npm run release -- --dry-run` packs and checks all packages as they are built, and writes
  * tarballs, `release.json`, release notes and SBOMs to the folder that `--out` names. Without `--dry-run`, the script
- * then publishes the packages, which only the release workflow in CI can do. `--no-install` skips the one check that
+ * then publishes the packages. Only the release workflow in CI can do that. `--no-install` skips the one check that
  * needs the registry, for rehearsals.
  */
 

@@ -7,8 +7,8 @@ import { manifest, root } from "../test/support/sources.ts"
 import { npm, withInstalledPackages } from "./installPackages.ts"
 
 /*
- * Runs `examples/embed.ts` on the packed packages with every supported runtime (`npm run runtimes`). Fails if a runtime
- * prints other quotes than this repository's Node. Then Bun and Deno serve `examples/frameworks/bun.ts`.
+ * Runs `examples/embed.ts` on the packed packages with every supported runtime (`npm run runtimes`). Fails if a
+ * runtime's quotes differ from those of this repository's Node. Then Bun and Deno serve `examples/frameworks/bun.ts`.
  *
  * The script first installs the runtimes into `test/runtimes`. They are not installed with the repository, because they
  * take 380 MB.

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { templates } from "../packages/cli/src/create/Layout.ts"
 
 /*
- * Copies the examples that `quotewire create` writes to the CLI package's `templates` folder, so that they ship with
- * it. Every build and every test run does this. The copies are not committed.
+ * Copies examples into the CLI package's `templates` folder, so that they ship with the package: `quotewire create`
+ * writes them into new projects. Every build and every test run does this. The copies are not committed.
  */
 
 const root = new URL("../", import.meta.url)

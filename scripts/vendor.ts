@@ -18,7 +18,7 @@ const script = "package/dist/browser/standalone.js"
 const scriptHash = "sha512-tU3J4euEo5lXIMy42HF4KUTdundzAMuHoOw2Z0WquNAbdigLVdAyOGPJJoCmhiSNVRnSgfNqbB1VdiIfNATEMg=="
 
 const attempts = 3
-/** How npm retries within each attempt. With its default settings, it would wait for more than a minute. */
+/** How npm retries within each attempt. With its default settings, npm would wait for more than a minute. */
 const retries = ["--fetch-retries=2", "--fetch-retry-mintimeout=2000", "--fetch-retry-maxtimeout=10000"]
 
 const root = fileURLToPath(new URL("..", import.meta.url))

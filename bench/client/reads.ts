@@ -47,7 +47,7 @@ const reading = ({ quote_id, reads }: Work, read: () => Promise<unknown>): Promi
     })
   )
 
-/** The base: reads with undici, parses the response, and does nothing else. */
+/** The baseline. Reads with undici, parses the response, and does nothing else. */
 const bare = async (work: Work): Promise<Timing> => {
   const agent = new Agent({ connections: atOnce, pipelining: 1 })
   const options = { origin: originOf(work), path: pathOf(work), method: "GET", headers: headersOf(work) } as const
@@ -116,7 +116,7 @@ export const run = async (facts: SharedSettings, flags: Flags.Flags): Promise<Re
   }
 }
 
-/** The rows as they are printed. */
+/** Formats the results as a table. */
 export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
   name: "client",
   title: `Reads of a quote by clients (${atOnce} connections)`,

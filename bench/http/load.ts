@@ -10,7 +10,7 @@ export interface Load {
   readonly port: number
   readonly connections: number
   readonly seconds: number
-  /** The maximum number of requests. The load ends after them, even if its time is not over. */
+  /** The maximum number of requests. The load ends after this many requests, even if its time is not over. */
   readonly at_most: number
   readonly method: "GET" | "POST"
   readonly path: string
@@ -39,7 +39,7 @@ let uniques = 0
 /** Returns a unique text of constant length, so that all bodies have the same length. */
 const unique = (): string => `${process.pid}-${String(++uniques).padStart(12, "0")}`
 
-/** Creates a function that formats requests as text, which is cheaper than any available HTTP client. */
+/** Creates a function that formats requests as text. This is cheaper than any available HTTP client. */
 const writer = (load: Load): (() => string) => {
   const writers = (load.places ?? [""]).map((place) =>
     writerOf({

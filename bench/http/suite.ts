@@ -21,7 +21,7 @@ export interface Suite {
   readonly peers: ReadonlyArray<Peer>
   /** The name of the peer that the others are compared with. */
   readonly base: string
-  /** Whether every round starts new servers. Otherwise servers that store data would grow from round to round. */
+  /** Whether every round starts new servers, because servers that store data would grow from round to round. */
   readonly anew: boolean
   readonly load: (at: ListeningAddress) => Pick<Load, "method" | "path" | "places" | "body" | "headers" | "status">
 }
@@ -35,7 +35,10 @@ interface Round {
   readonly load_cpu: number
 }
 
-/** A peer's results over all rounds: medians, and the medians of its ratios to the base in the same round. */
+/**
+ * A peer's results over all rounds: the median of each figure, and the median of its ratios to the base peer in the
+ * same round.
+ */
 export interface Row extends Round {
   readonly name: string
   readonly throughput_ratio: number

@@ -4,7 +4,7 @@ import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
 import { heapBytes, key, repeated, run, time } from "./world.ts"
 
-/** How many requests to store before measuring. */
+/** How many requests to store before measuring, and how many times to repeat each measurement. */
 export interface Level {
   readonly requests: number
   readonly repeats: number

@@ -16,7 +16,7 @@ export const stored = async (levels: ReadonlyArray<number>): Promise<ReadonlyArr
   return all
 }
 
-/** Measures complete lives until each of these numbers of requests is finished. */
+/** Measures complete lives of requests, until each of these numbers of requests is finished. */
 export const lives = async (levels: ReadonlyArray<number>): Promise<ReadonlyArray<Lived>> => {
   const child = Child.start("inProcess/life.ts", Child.cores.server, { node })
   const all: Array<Lived> = []

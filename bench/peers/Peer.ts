@@ -4,8 +4,8 @@ import { bind } from "../bind.ts"
 import * as Child from "../Child.ts"
 
 /**
- * What every peer serves: the same quote, the schema of the body that starts a quote request, and the response to such
- * a call.
+ * What every peer serves: the same quote, the schema of the body that starts a quote request, and the response to a
+ * call with such a body.
  */
 export interface SharedSettings {
   readonly quote: { readonly id: string }

@@ -12,10 +12,10 @@ const tools = Tools.of<Quotewire.Services | Storage.Storage>(operations).flatMap
     []
 )
 
-/** Text with the same length as Quotewire's answer about a quote, so that both servers send the same amount. */
+/** Text with the same length as the summary in Quotewire's response, so that both servers send the same amount. */
 const summary = "A quote. ".repeat(125)
 
-/** The result of a tool that returns a quote. Like Quotewire's, it has two texts and an object. */
+/** The result of a tool that returns a quote. Like Quotewire's results, it has two text parts and an object. */
 const resultOf = (quote: Peer.SharedSettings["quote"]) => {
   const structuredContent = { summary, ...quote }
   return {
@@ -34,7 +34,7 @@ const hasTarget = (
 ): request is IncomingMessage & { readonly method: string; readonly url: string } =>
   request.method !== undefined && request.url !== undefined
 
-/** Serves the handler with its own adapter for Node. */
+/** Serves the handler with the MCP library's adapter for Node. */
 const adapted = (handler: McpHttpHandler): RequestListener => {
   const handle = toNodeHandler(handler)
   return (request, response) => {
@@ -42,7 +42,7 @@ const adapted = (handler: McpHttpHandler): RequestListener => {
   }
 }
 
-/** Serves the handler with minimal code, which is cheaper than its own adapter. */
+/** Serves the handler with minimal code. This is cheaper than the library's adapter. */
 const bare =
   (handler: McpHttpHandler): RequestListener =>
   async (request, response) => {
@@ -69,13 +69,13 @@ const inputSchema = fromJsonSchema<{ id: string }>({
   required: ["id"]
 })
 
-/** How many quotes the tool reads in turn, about as many as Quotewire's peer. */
+/** How many quotes the tool reads in turn, about as many as in the Quotewire peer. */
 const many = 600
 
 /**
- * The official MCP server without sessions, which returns plain JSON. By default its tool returns a constant and checks
- * no arguments. With `--reads`, the tool takes a quote's ID and reads the quote from a map. With `--bare`, the server
- * runs without its adapter for Node.
+ * The official MCP server, without sessions and with plain JSON responses. By default its tool returns a constant and
+ * checks no arguments. With `--reads`, the tool takes a quote's ID and reads the quote from a map. With `--bare`, the
+ * server runs without its adapter for Node.
  */
 Peer.run(async (shared) => {
   const ids = Array.from({ length: many }, () => Peer.newId("qt"))

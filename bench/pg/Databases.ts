@@ -3,7 +3,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { PostgresServer } from "../../test/support/PostgresServer.ts"
 import { statements } from "../../test/support/TestDatabase.ts"
 
-/** Databases on a PostgreSQL server that only one bench table uses. */
+/** Creates and drops databases on a PostgreSQL server. */
 export interface Databases {
   /** Creates a database that contains only the schema. */
   readonly fresh: () => Promise<string>

@@ -11,7 +11,7 @@ import * as sameRows from "./sameRows.ts"
 import * as start from "./start.ts"
 import * as turns from "./turns.ts"
 
-/** A way of writing changes, which is one contender. */
+/** A contender: one way of writing changes. */
 interface Contender {
   readonly name: string
   readonly by: WriteOptions["by"] | "pgbench"
@@ -49,7 +49,7 @@ const writeOn = (url: string, way: Contender, sample: Change.Change, client: Chi
       : client.ask<WriteRound>({ by, url, sample, workspaces, at_once, seconds, from: startNumber })
 }
 
-/** Measures one way of writing on a database of its own, after a second of warm-up. */
+/** Measures one way of writing changes, on a database of its own, after a second of warm-up. */
 const measure = (
   databases: Databases.Databases,
   way: Contender,

@@ -14,7 +14,7 @@ export interface DeliveryRound {
   readonly per_second: number
 }
 
-/** A contender. `share` is the fraction of the other contenders' deliveries that it makes. */
+/** A contender. `share` is how many deliveries it makes, as a fraction of the deliveries that the others make. */
 interface Contender {
   readonly name: string
   readonly processes: number

@@ -6,7 +6,10 @@ import * as postel from "../webhooks/postel.ts"
 import { core, eventOf, subscribe, subscribed } from "../webhooks/subscribed.ts"
 import { storage } from "./Databases.ts"
 
-/** Tells a worker process to run on a database, to subscribe there, or to publish this many events. */
+/**
+ * Tells a worker process to run on a database, and to subscribe there if `subscribes` is set; to publish this many
+ * events; or to stop.
+ */
 export type Question =
   | { readonly ask: "work"; readonly database: string; readonly url: string; readonly subscribes: boolean }
   | { readonly ask: "publish"; readonly events: number }

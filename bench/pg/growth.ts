@@ -39,7 +39,7 @@ const measure = async (
 ): Promise<AtLevel> => {
   const reads = readsOf(at.quote_id, requests, workspaces, await cursors(requests / workspaces))
   const times = quick ? 1 : 3
-  // Changes are numbered after the copies. Each measurement of writes takes new numbers.
+  // The changes' numbers begin after those of the copies. Each measurement of writes takes new numbers.
   let from = requests * 10
   const write = async () => {
     from += 1_000_000

@@ -21,7 +21,7 @@ export interface JobRound {
 const workspaces = 8
 /** How many jobs are stored in one change. */
 const storedAtOnce = 500
-/** How many jobs are claimed at a time. A runner holds at most as many. */
+/** How many jobs are claimed at a time, which is also the maximum that a runner holds. */
 const claimedAtOnce = 128
 /** How many claims run concurrently, so that the next jobs are ready when the current ones are done. */
 const claims = 2
@@ -98,7 +98,7 @@ const graphile =
         ? { worker: { localQueue: { size: batch }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
         : { worker: {} }
     }
-    // Running it once without jobs creates its schema.
+    // Running graphile-worker once without jobs creates its schema.
     await (await run({ ...options, taskList: { noop } })).stop()
     await statements(url, `select graphile_worker.add_job('noop', '{}'::json) from generate_series(1, ${jobs})`)
     return timed(jobs, async () => {

@@ -17,7 +17,7 @@ export type Question =
   | { readonly ask: "cursors"; readonly events: number; readonly count: number }
   | { readonly ask: "claim"; readonly sample: Change.Change; readonly claims: number }
 
-/** Where the host listens, the key that it accepts, and what its database contains. */
+/** Where the host listens, the key that it accepts, and the IDs of a workspace and a quote in its database. */
 export interface ListeningAddress {
   readonly port: number
   readonly key: string

@@ -39,11 +39,12 @@ export const counted = 12
 /** The ID of copy `n`. */
 const idOf = (id: string, n: number): string => id.slice(0, -counted) + String(n).padStart(counted, "0")
 
-/** The ID of workspace `n`, which changes are written to. */
+/** The ID of workspace `n`. Changes are written to these workspaces. */
 export const workspaceOf = (n: number): Ids.WorkspaceId => Ids.WorkspaceId.make(`wks_${String(n).padStart(26, "0")}`)
 
 /**
- * Copy `n` of a change, in one of the workspaces. Its jobs are not ordered, because jobs in a live workspace are not.
+ * Copy `n` of a change, in one of the workspaces. Its jobs are not ordered, because live workspaces have no ordered
+ * jobs.
  */
 export const renumbered = (sample: Change.Change, workspace: number, n: number): Change.Change => ({
   ...sample,

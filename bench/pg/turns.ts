@@ -31,7 +31,9 @@ export const take = async <Round>(
 export const middle = <Round>({ rounds }: Measurement<Round>, pick: (round: Round) => number): number =>
   medianOf(rounds, pick)
 
-/** The median of a number's ratios to the base's number, each in the same round. */
+/**
+ * The median, over all rounds, of the ratio of a contender's figure to the base contender's figure in the same round.
+ */
 export const ratio = <Round>(
   { rounds }: Measurement<Round>,
   base: Measurement<Round>,

@@ -52,7 +52,7 @@ const padding = "x".repeat(393)
 
 /**
  * Starts Postel with an endpoint for each event type. Postel does not report finished deliveries, so callers must count
- * what the receiver got.
+ * the POSTs that the receiver got.
  */
 export const start = async (url: string, { workers, types, database }: Settings) => {
   const { Postel, InMemoryStorage, InProcess, pgStorage }: Bundle = await import(bundle ?? "")

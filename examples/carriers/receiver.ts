@@ -21,7 +21,7 @@ export const receiveCallbacks = async (quotewire: Embedded) => {
       response.writeHead(isTaken ? 204 : 404).end()
     } catch (refusal) {
       // Either the callback arrived before the answer that it belongs to, or storage is unavailable. The carrier will
-      // resend it.
+      // resend the callback.
       const seconds = refusal instanceof ApiError.ApiError ? refusal.retry_after_seconds : null
       response.writeHead(503, { "retry-after": String(seconds ?? 5) }).end()
     }

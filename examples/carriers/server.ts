@@ -62,7 +62,7 @@ const read = async (request: IncomingMessage): Promise<string> => {
 
 const max_tokens = 1_000
 
-/** Issues tokens for any client credentials, and counts how often each token may still be used. */
+/** Issues tokens for any client credentials, and counts how many more times each token may be used. */
 const makeTokens = () => {
   const uses = new Map<string, number>()
   let count = 0

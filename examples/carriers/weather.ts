@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib"
 import type { Answer, Asked } from "./apis.ts"
 
 /**
- * The ways in which the carrier can behave. Bad weather spoils the answers of its APIs, but not its token endpoint's.
+ * The ways in which the carrier can behave. Bad weather spoils the answers of its APIs, but not of its token endpoint.
  */
 export const weathers = {
   fair: "Answers at once.",

@@ -14,7 +14,7 @@ const replyOf = ({ number, status, premium_cents }: typeof Quote.Type) => {
   return Reply.offers([{ offer_ref: number, premium: premium_cents, term_months: 12 }])
 }
 
-/** A carrier with an API key. The adapter polls it for its response. */
+/** A carrier with an API key. The adapter polls the carrier's API for the quote. */
 export const acme = defineCarrier({
   id: "naic:12345",
   name: "Acme Mutual",

@@ -15,11 +15,11 @@ export interface Recipe {
   readonly close: () => Promise<void>
 }
 
-/** For a program that embeds the service. If the handler fails, the service retries the event. */
+/** Consumes events in a program that embeds the service. If the handler fails, the service retries the event. */
 export const consume = (quotewire: Pick<Embedded, "consume">, { handle }: Recipe) =>
   quotewire.consume("announcements", handle, { types: ["quote.created"] })
 
-/** For a webhook receiver. Respond with the returned status, or with 500 if this fails, so that the event is resent. */
+/** Handles a webhook. Respond with the returned status, or with 500 if this fails, so that the event is resent. */
 export const receive = async (
   headers: IncomingHttpHeaders,
   body: Uint8Array,

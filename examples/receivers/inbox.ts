@@ -58,7 +58,7 @@ export const makeInbox = ({ secrets, read }: Settings) => {
   const refresh = async (resource: Resource): Promise<void> => {
     const isNewer = (version: number) => version > (held.get(resource.id)?.version ?? 0)
     if (!isNewer(resource.version)) return
-    // The resource may already be newer than this event. The events in between will then have nothing to do.
+    // The resource may already be newer than this event. The events for the versions in between then change nothing.
     const current = await read(resource)
     if (isNewer(current.version)) held.set(current.id, current)
   }

@@ -8,7 +8,7 @@ export const publintFindings = async (tarball: Uint8Array<ArrayBuffer>): Promise
   return messages.map((message) => formatMessage(message, pkg) ?? message.code)
 }
 
-/** The differences between a tarball's types and its code, by how a compiler resolves them. */
+/** The problems with a tarball's types, and the entry points that were checked. */
 export interface TypeFindings {
   /** The entry points that were checked, such as `./testing`. */
   readonly entryPoints: ReadonlyArray<string>

@@ -28,15 +28,15 @@ export interface ReleasedManifest {
 /** A package as it would be published. */
 export interface Packed {
   readonly manifest: ReleasedManifest
-  /** The contents of its files, by their paths in the package. */
+  /** The contents of the package's files, by their paths in the package. */
   readonly files: ReadonlyMap<string, string>
-  /** The file name of its tarball. */
+  /** The file name of the package's tarball. */
   readonly tarball: string
-  /** The hash of its tarball, in the format of lockfiles. */
+  /** The hash of the tarball, in the format of lockfiles. */
   readonly integrity: string
-  /** The size of its tarball, in bytes. */
+  /** The size of the tarball, in bytes. */
   readonly size: number
-  /** The total size of its files, in bytes. */
+  /** The total size of the package's files, in bytes. */
   readonly unpackedSize: number
 }
 

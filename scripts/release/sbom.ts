@@ -2,11 +2,11 @@ import { createHash } from "node:crypto"
 import { type Component, keyOf } from "./shipped.ts"
 
 /*
- * Lists of what is shipped (SBOMs), in the two formats that scanners read. The same release always gives the same
- * lists, byte for byte.
+ * Bills of materials (SBOMs), in the two formats that scanners read: lists of what is shipped. The same release always
+ * gives the same SBOMs, byte for byte.
  */
 
-/** What a list is about, and when it was made. */
+/** What a bill of materials is about, and when the release was made. */
 export interface BomSubject {
   /** The main component, `quotewire`, which includes all others. */
   readonly subject: Component
@@ -71,7 +71,7 @@ export const cycloneDx = (components: ReadonlyArray<Component>, about: BomSubjec
 
 const spdxId = (key: string): string => `SPDXRef-${key.replaceAll(/[^0-9A-Za-z.-]+/g, "-").replace(/^-/, "")}`
 
-/** The list in the SPDX 2.3 format. */
+/** The SBOM of these components, in the SPDX 2.3 format. */
 export const spdx = (components: ReadonlyArray<Component>, about: BomSubject) => {
   const name = keyOf(about.subject)
   const relations = (component: Component, kind: string, relatedKeys: ReadonlyArray<string>) =>

@@ -10,13 +10,13 @@ export interface Component {
   readonly name: string
   readonly version: string
   readonly license: string
-  /** The SHA-512 hash of its tarball or script, in the format of lockfiles. */
+  /** The SHA-512 hash of the component's tarball or script, in the format of lockfiles. */
   readonly integrity: string
-  /** Whether it is a copy inside another component, and so has no tarball of its own. */
+  /** Whether the component is a copy inside another component, and so has no tarball of its own. */
   readonly isCopy: boolean
-  /** The components that it needs, by name and version. */
+  /** The components that this component needs, by name and version. */
   readonly dependsOn: ReadonlyArray<string>
-  /** The components that it contains copies of. */
+  /** The components that this component contains copies of. */
   readonly contains: ReadonlyArray<string>
 }
 

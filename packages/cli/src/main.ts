@@ -16,7 +16,7 @@ const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
   return CliError.isCliError(error) ? 2 : 1
 }
 
-/** How long stopping may take, in milliseconds. Stopping and exiting together must end within ten seconds. */
+/** How long stopping may take, in milliseconds. Stopping and exiting together must take at most ten seconds. */
 const longestStopMs = 9_500
 
 const forceExit = () => {

@@ -86,8 +86,8 @@ export const lines = (config: Config): Layer.Layer<never, InvalidConfig> =>
   )
 
 /**
- * Provides a configuration's carriers: the fictional ones, unless the configuration disables them, followed by its own.
- * Also provides the configuration's lines.
+ * Provides a configuration's carriers: the fictional carriers, unless the configuration disables them, followed by the
+ * configuration's own carriers. Also provides the configuration's lines.
  *
  * Building the layer fails if the configuration is wrong; the error lists every mistake.
  */
@@ -257,8 +257,8 @@ const knownCarriers = Layer.effect(
 /**
  * The whole core on top of a storage backend.
  *
- * It runs no jobs: add `worker` in each process that should. Building the layer fails if the storage was sealed with
- * keys other than the given seal keys.
+ * It runs no jobs: add `worker` in each process that should run jobs. Building the layer fails if the storage was
+ * sealed with keys other than the given seal keys.
  */
 export const layer: Layer.Layer<
   Services,
@@ -311,13 +311,15 @@ export const layer: Layer.Layer<
 /**
  * Gives some callers of a service different rate limits, such as the callers of one host.
  *
- * Their calls are counted together with those of all other callers on the storage. The service's own limit still
- * applies to tests and replays.
+ * Their calls are counted together with the calls of all other callers on the storage. The service's own limit still
+ * applies to webhook tests and replays.
  */
 export const limited = (limits: Limits): Layer.Layer<Allowance, never, Storage> =>
   Layer.provide(Layer.fresh(Allowance.layer), Layer.succeed(AllowanceLimits, limits))
 
-/** Makes identifiers without the rest of the core, for a host that must answer although its service could not start. */
+/**
+ * Makes identifiers without the rest of the core, for a host that must respond although its service could not start.
+ */
 export const identifiers: Layer.Layer<Ids> = Layer.provide(Ids.layer, SecureRandom.layerWebCrypto)
 
 /**

@@ -44,7 +44,10 @@ import type { Ids } from "./wire/Ids.ts"
 
 export type { Destination, Mailbox }
 
-/** The services of the core. Hosts use none of them directly, but the functions that hosts call need them all. */
+/**
+ * The services of the core. Hosts do not use these services directly, but the functions that hosts call need all of
+ * them.
+ */
 export type Services =
   | Access
   | Allowance
@@ -92,8 +95,8 @@ const tryLater: Destination = {
 }
 
 /**
- * Accepts a carrier's callback, unparsed. Returns false if the callback is not genuine. Fails if the carrier must
- * resend it later.
+ * Accepts a carrier's callback, unparsed. Returns false if the callback is not genuine or matches no ask. Fails if the
+ * carrier must resend the callback later.
  */
 export const carrierCallback = (
   carrierId: string,
@@ -131,8 +134,8 @@ export const unseal = (purpose: string, sealed: string): Effect.Effect<string | 
   Seal.use((sealer) => Effect.orElseSucceed(sealer.open(purpose, sealed), () => null))
 
 /**
- * Sends a message to the host that waits at a mailbox, whichever host that is. Returns whether the mailbox accepted the
- * message. A mailbox accepts one message and drops all later ones.
+ * Sends a message to a mailbox, at which any host may be waiting. Returns whether the mailbox accepted the message. A
+ * mailbox accepts one message and drops all later messages.
  */
 export const sendMessage = (
   mailbox: Mailbox,
@@ -152,8 +155,8 @@ export const receiveMessage = (mailbox: Mailbox, waitMs: number): Effect.Effect<
   Mailboxes.use((mailboxes) => mailboxes.receive(mailbox, waitMs))
 
 /**
- * Whether the service is ready. True if storage responds, has the schema that this program needs, and contains nothing
- * sealed with a key that this process lacks. Otherwise a sentence that says what is wrong.
+ * Whether the service is ready. True if storage responds and has the schema that this program needs, and this process
+ * has found nothing sealed with a key that it lacks. Otherwise a sentence that says what is wrong.
  */
 export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect.gen(function* () {
   const sealer = yield* Seal
@@ -242,8 +245,8 @@ export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, S
 })
 
 /**
- * Ends pending long polls immediately with the current state, and responds to later reads without waiting. Call it when
- * the process is about to stop; it cannot be undone.
+ * Ends pending long polls immediately with the current state, and responds to later reads without waiting. Call this
+ * when the process is about to stop; the effect cannot be undone.
  */
 export const releaseLongPolls: Effect.Effect<void, never, Services> = Effect.flatMap(
   LongPolls,

@@ -2,8 +2,8 @@
  * The quoting service as a library.
  *
  * Without Effect, use `embed`, which offers the whole service with promises. With Effect, use `Quotewire.layer`, which
- * is the core on top of a `Storage`; `operations` lists what a caller can do, and `Pipeline.call` does it. `Resource`
- * contains the schemas and types.
+ * is the core on top of a `Storage`; `operations` lists what a caller can do, and `Pipeline.call` runs one of these
+ * operations. `Resource` contains the schemas and types.
  *
  * The exports are grouped in the order in which a program needs them. Most programs need only the first groups.
  */
@@ -98,7 +98,7 @@ export * as Reply from "./carriers/Reply.ts"
 export * as CarrierExchange from "./carriers/recorder/CarrierExchange.ts"
 export * as Money from "./wire/Money.ts"
 
-/* Carriers that are tables of rates. */
+/* Carriers that are defined by rate tables. */
 
 export * as CoverageItems from "./rating/CoverageItems.ts"
 export { ratePlanSchema } from "./rating/PlanFormat.ts"
@@ -107,7 +107,7 @@ export * as Rating from "./rating/Rating.ts"
 export { InvalidRatePlan, type RatePlanCarrierOptions, ratePlanCarrier } from "./rating/ratePlanCarrier.ts"
 export * as Variable from "./rating/Variable.ts"
 
-/* Insurance lines: the standard ones, and your own. */
+/* Insurance lines: the standard lines, and your own lines. */
 
 export * as Application from "./lines/Application.ts"
 export { defineLine, type LineDefinition } from "./lines/defineLine.ts"

@@ -223,7 +223,7 @@ export const listEvents = Operation.make({
   run: (call, input) => Events.use((events) => events.list(call, input))
 })
 
-/** Reads the sandbox workspace: its time, its active scenario and how often it was reset. */
+/** Reads the sandbox workspace: its time, its active scenario and how many times it was reset. */
 export const getSandbox = Operation.make({
   name: "get_sandbox",
   summary: "Read the sandbox workspace",

@@ -36,9 +36,9 @@ export const handler = Effect.fnUntraced(function* <R>(
 /**
  * Serves the API until its scope closes, then stops within ten seconds.
  *
- * While stopping, it accepts no new connections and returns pending long polls immediately. Running requests may finish;
- * those that exceed the grace period get `service_unavailable`. Each connection closes after its next response. Idle
- * connections close last.
+ * While stopping, it accepts no new connections and returns pending long polls immediately. Running requests may finish
+ * within the grace period (`grace_ms`); after that, the remaining requests get `service_unavailable`. Each connection
+ * closes after its next response. Idle connections close last.
  */
 export const layer = <R>(settings: Settings<R>): Layer.Layer<Server.Host, Server.CannotListen, Api.Services<R>> =>
   Layer.effect(Server.Host, serve(settings))

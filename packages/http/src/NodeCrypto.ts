@@ -5,8 +5,8 @@ import { Effect, Layer } from "effect"
 import { type Digest, Mac, type SecureRandom } from "effect/crypto"
 
 /**
- * AES-256-GCM and HMAC, synchronous and without copies: the sealed strings are short, so a thread pool or a copy would
- * cost more than it saves.
+ * AES-256-GCM and HMAC, synchronous and without copies: the encrypted strings are short, so a thread pool or a copy
+ * would cost more than it saves.
  */
 const textCrypto: TextCrypto.TextCrypto["Service"] = {
   keyed: (keys) => {

@@ -7,8 +7,8 @@ export * as OperatorsDocument from "./documents/OperatorsDocument.ts"
 export * as Page from "./documents/Page.ts"
 export * as Http from "./Http.ts"
 export * as Answer from "./host/Answer.ts"
-// Exported in addition to `ClientAddress.TrustedProxies`, because generated declarations cannot name a type through a
-// namespace.
+// This type is exported in addition to `ClientAddress.TrustedProxies`, because generated declarations cannot name a
+// type through a namespace.
 export type { TrustedProxies } from "./host/RequestInfo.ts"
 export * as ClientAddress from "./host/RequestInfo.ts"
 export * as Route from "./host/Route.ts"
@@ -20,7 +20,8 @@ export { type NodeHandlerOptions, nodeHandler } from "./node/nodeHandler.ts"
 export { CannotListen, type Receiver } from "./node/Server.ts"
 export { readInSlices } from "./node/Slices.ts"
 export { stopAccepting } from "./node/stopAccepting.ts"
-// Exported in addition to `OAuth`, because generated declarations cannot name a type through a namespace.
+// These types are exported in addition to `OAuth`, because generated declarations cannot name a type through a
+// namespace.
 export type { OAuthOptions, OAuthSettings } from "./oauth/OAuthOptions.ts"
 export * as OAuth from "./oauth/OAuthOptions.ts"
 export { type ProtectedResource, protectedResource } from "./oauth/ProtectedResource.ts"

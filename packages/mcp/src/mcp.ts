@@ -48,8 +48,8 @@ const checked = Argument.checker(
 )
 
 /**
- * Creates the MCP endpoint for agents, which serves the whole service. Pass this function to `nodeHandler`,
- * `webHandler` or `ServiceApi.of`.
+ * Creates the MCP endpoint, which serves the whole service to agents. Pass this function to `nodeHandler`, `webHandler`
+ * or `ServiceApi.of`.
  *
  * @example
  * app.use(nodeHandler(quotewire, { mcp }))

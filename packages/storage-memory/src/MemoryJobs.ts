@@ -9,7 +9,7 @@ interface StoredJob extends HeapItem {
   readonly lane: Lane
   readonly number: number
   readonly kind: Job.JobKind
-  /** When the job is due, in workspace time, so that moving the workspace's clock does not change its jobs. */
+  /** When the job is due, in workspace time, so that moving the workspace's clock does not change the job. */
   readonly due_at: number
   readonly payload: string
   /** How many times the job was claimed. */
@@ -68,7 +68,7 @@ const readyAt = (lane: Lane): number => {
   return Math.max(dueAt(first), earliest(Array.from(lane.leased, ({ lease_ends_at }) => lease_ends_at)))
 }
 
-/** How far ahead of the clock a claim looks; undefined if not at all. Only claims for one workspace can. */
+/** How far ahead of the clock a claim looks; undefined if it does not. Only claims for one workspace can look ahead. */
 const aheadOf = ({ ahead_ms, workspace_id }: Storage.ClaimQuery): number | undefined =>
   workspace_id === undefined ? undefined : ahead_ms
 
@@ -84,8 +84,8 @@ const jobsOf = ({ lanes }: WorkspaceJobs): ReadonlyArray<StoredJob> =>
 export class MemoryJobs {
   private readonly workspaces = new Map<Ids.WorkspaceId, WorkspaceJobs>()
   /**
-   * The lanes that have a job to claim now or later, in heaps ordered by when that job can be claimed: the urgent lanes,
-   * which are claimed first, and the other lanes.
+   * The lanes with a job that can be claimed now or later, in two heaps, ordered by when that job can be claimed: the
+   * urgent lanes, which are claimed first, and the other lanes.
    */
   private readonly ready: readonly [urgent: Array<Lane>, others: Array<Lane>] = [[], []]
   /** A heap, in the order in which the leases end. */
@@ -250,8 +250,9 @@ export class MemoryJobs {
   }
 
   /**
-   * Leases the first jobs of a lane. From an ordered lane, these are all jobs with the earliest due time, or all that
-   * are due within `ahead_ms`. From any other lane, it is one job, because the next due job may be in a different lane.
+   * Leases the first jobs of a lane. From an ordered lane, leases all jobs with the earliest due time, or all jobs that
+   * are due within `ahead_ms`. From any other lane, leases one job, because the next due job may be in a different
+   * lane.
    */
   private lease(lane: Lane, query: Storage.ClaimQuery, limit: number): ReadonlyArray<StoredJob> {
     const { leased, queue, waiting } = lane

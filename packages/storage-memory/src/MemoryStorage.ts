@@ -56,7 +56,7 @@ const layerOf = (store: Store): Layer.Layer<Storage.Storage> =>
 /**
  * Everything that is stored.
  *
- * The methods are synchronous, so nothing else runs in between. They need no locks, and every change is atomic.
+ * The methods are synchronous, so only one runs at a time. They need no locks, and every change is atomic.
  */
 class Store {
   readonly jobs: MemoryJobs

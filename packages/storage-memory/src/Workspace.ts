@@ -85,7 +85,7 @@ class Table {
     return this.older.get(id) ?? none
   }
 
-  /** Stores a version. The caller must have checked that it follows the stored version. */
+  /** Stores a version of a record. The caller must have checked that this version follows the stored one. */
   write(record: Change.StoredRecord): void {
     const { id, kind } = record
     const newest = record.version === 1 ? undefined : this.records.get(id)
@@ -265,8 +265,8 @@ export class Feed {
   }
 
   /**
-   * Erases events from the beginning, up to the first event that did not occur before a time. Returns how many were
-   * erased.
+   * Erases up to `limit` events from the beginning. Stops at the first event that did not occur before a time. Returns
+   * how many were erased.
    */
   eraseBefore(occurredBefore: number, limit: number): number {
     const firstKept = this.events.slice(0, limit).findIndex(({ occurred_at }) => occurred_at >= occurredBefore)

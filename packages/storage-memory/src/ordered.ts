@@ -1,14 +1,13 @@
 /*
- * Functions for ordered arrays, which are either sorted arrays or heaps. No two items in an array are equal in its
- * order.
+ * Functions for ordered arrays, which are either sorted arrays or heaps. No two items in an array compare as equal.
  *
  * Inserting an item into a sorted array moves the items behind it. Most items arrive in order, so they are appended.
  * Jobs become due in any order, and their leases end in any order, so they are in heaps.
  */
 
 /**
- * Compares two keys. The result is negative if the first comes before the second, positive if it comes after it, and
- * zero if they are equal.
+ * Compares two keys. The result is negative if the first key comes before the second, positive if the first comes after
+ * the second, and zero if they are equal.
  */
 export type Compare<Key> = (first: Key, second: Key) => number
 

@@ -19,7 +19,7 @@ export interface ServerOptions extends Omit<PgStorage.Options, "url" | "pooler_u
    * outdated.
    */
   readonly migrate?: boolean
-  /** Not for a server: `data` is the folder of a database in this process. */
+  /** Must not be set for a server: `data` is the folder of a database in this process. */
   readonly data?: never
 }
 
@@ -31,7 +31,7 @@ export interface FolderOptions {
    * PostgreSQL then runs in this process, so install `@electric-sql/pglite`. The schema is always migrated.
    */
   readonly data: string
-  /** Not for a folder: `url` is the address of a database on a server. */
+  /** Must not be set for a folder: `url` is the address of a database on a server. */
   readonly url?: never
 }
 

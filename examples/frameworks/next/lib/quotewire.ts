@@ -7,5 +7,5 @@ declare global {
 
 const make = () => embed({ storage: MemoryStorage.layer, public_url: "http://localhost:3000/api/insurance" })
 
-/** Returns the one service. Next bundles routes and pages separately and reloads them, so it is stored globally. */
+/** Returns the one service. It is global, because Next bundles routes and pages separately and reloads them. */
 export const quotewire = (): Embedded => (globalThis.quotewireService ??= make())

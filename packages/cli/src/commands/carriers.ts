@@ -13,8 +13,8 @@ import { reset, status } from "./circuits.ts"
 
 const fileArgument = Argument.String("file").pipe(Argument.withDescription("Rate plan, a JSON file"))
 
-// This flag has no default file: a default configuration that used the rate plan would fail to load because of the plan's
-// errors, before the check could list them.
+// This flag has no default file: a default configuration that used the rate plan would fail to load because of the
+// plan's errors, before the check could list them.
 const config = Flag.String("config").pipe(
   Flag.optional,
   Flag.withDescription("Configuration file with the ratings for your own lines; none by default")
@@ -68,7 +68,7 @@ const rowOf = ([name, value]: readonly [string, string]): string => `${name.padE
 
 /**
  * `quotewire carriers` checks and tries out carriers before a host serves them, and shows their status once a host
- * does.
+ * serves them.
  */
 export const carriers = Command.make("carriers").pipe(
   Command.withDescription("Check and test carriers before you serve them, and see their status"),

@@ -73,8 +73,8 @@ const set = Command.make("set", reportAllErrors(place), (settings) =>
   Reach.withConnections(settings, (service, adapters) =>
     Effect.gen(function* () {
       const fields = adapters.find(({ carrier }) => carrier.id === settings.carrier)?.connection
-      // Do not ask for values if the carrier needs no connection, because setting them will fail. A host may know other
-      // carriers, so the host does this check.
+      // If the carrier needs no connection, setting values will fail, so do not ask for them. With an operator's token,
+      // the host decides this, because it may know other carriers.
       const isRefused = fields === undefined && Option.isNone(settings.operator_token)
       const values = isRefused ? {} : yield* ConnectionInput.read(Object.keys(fields ?? {}))
       const connection = printed(yield* service.set({ ...placeOf(settings), values }))

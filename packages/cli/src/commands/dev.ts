@@ -35,7 +35,8 @@ const inMemory = Effect.fnUntraced(function* (settings: DevSettings, config: Con
 })
 
 /**
- * Creates the service and its sandbox on a database in a folder. The code for this is loaded only when it is needed.
+ * Creates the service and its sandbox on a database in a folder. The code for databases is loaded only when it is
+ * needed.
  */
 const inFolder = Effect.fnUntraced(function* (
   folder: string,

@@ -58,7 +58,8 @@ const run = Effect.fnUntraced(function* (settings: ListenSettings) {
     if (wasReachable && !isReachable) yield* Console.error(unreachable)
     yield* Output.result(settings, { event, ...forwarded }, [`${Feed.lineOf(event)}  ${Forward.wordsOf(forwarded)}`])
   })
-  // Sends one event at a time, so that the receiver gets them in order and a breakpoint in it delays later events.
+  // Sends one event at a time, so that the receiver gets the events in order, and a breakpoint in the receiver delays
+  // later events.
   yield* events.pipe(
     Stream.filter(Feed.isOf(settings.types)),
     Stream.runForEach(forwardAndPrint),

@@ -51,7 +51,10 @@ const bridged = (base_url: string, key: string | null) =>
     Effect.provide(FetchHttpClient.layer)
   )
 
-/** Serves an in-memory sandbox. Imported lazily, so that a process that only forwards does not load the service. */
+/**
+ * Serves an in-memory sandbox. Its module is imported lazily, so that a process that only forwards does not load the
+ * service.
+ */
 const inMemory = (settings: McpSettings, key: string | null) =>
   Effect.flatMap(
     Effect.promise(() => import("../agents/MemoryAgent.ts")),

@@ -34,7 +34,7 @@ const bodies = Flag.Boolean("bodies").pipe(
   Flag.withDescription("With qreq_…: print the recorded bodies, which can hold facts about a person")
 )
 
-/** Fails because flags are missing that this kind of ID needs. */
+/** Fails because flags that this kind of ID needs are missing. */
 const missingFlags = (id: string, flags: ReadonlyArray<string>) =>
   Effect.fail(new WrongUsage({ message: `For ${id}: ${MissingSettings.requestFor(flags)}.` }))
 

@@ -75,7 +75,7 @@ const run = (settings: ServeSettings) => {
       Effect.provide(telemetry)
     )
   }
-  // Traces are off here, because the workers send them.
+  // Does not send traces from here, because the workers send them.
   const logs = Telemetry.layer({ log_format: settings.log_format, otlp_url: Option.none() })
   return Effect.scoped(Primary.run(settings, count, announce(settings))).pipe(Effect.provide(logs))
 }

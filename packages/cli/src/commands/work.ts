@@ -28,7 +28,8 @@ const flags = {
   seal_keys: StorageSettings.sealKeys
 }
 
-// Includes the hosts' address, because links in quotes lead to the hosts, and this process cannot know their address.
+// The settings include the hosts' address: links in quotes lead to the hosts, and this process cannot know their
+// address.
 interface WorkSettings
   extends Pick<Service.ServiceSettings, "webhook_allow" | "webhook_header_prefix">,
     Pick<HostSettings, "host" | "metrics_port" | "otlp_url" | "log_format" | "config">,

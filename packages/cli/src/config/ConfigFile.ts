@@ -14,7 +14,7 @@ const loadTimeoutMs = 60_000
  * Loads the configuration from the given file, or else from a default file in the current folder. If there is no file,
  * the configuration is empty.
  *
- * If the file has mistakes, fails as wrong usage, with one message.
+ * If the file has mistakes, fails with one `WrongUsage`.
  */
 export const load = Effect.fnUntraced(function* (setting: Option.Option<string>) {
   const file = yield* Option.match(setting, { onNone: () => inCurrentFolder, onSome: named })
@@ -83,7 +83,7 @@ export const shownFrom =
     return relative.startsWith("..") || path.isAbsolute(relative) ? file : relative
   }
 
-/** Imports a file that exists. An error in it fails as wrong usage. */
+/** Imports a file that exists. An error in the file becomes `WrongUsage`. */
 export const importFile = Effect.fnUntraced(function* (file: string, showPath: (file: string) => string) {
   if (/\.[cm]?ts$/.test(file) && process.features.typescript === false) {
     return yield* refused(

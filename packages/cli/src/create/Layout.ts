@@ -77,5 +77,5 @@ export const planOf = (choices: Choices): ReadonlyArray<PlannedFile> => {
     .map(({ path, template }) => ({ path, template }))
 }
 
-/** Every template, once. */
+/** All templates, without duplicates. */
 export const templates: ReadonlyArray<string> = [...new Set(rules.map(({ template }) => template))]

@@ -11,10 +11,10 @@ export interface ProjectFile {
 
 /** A project to create. */
 export interface Project {
-  /** The package name in its `package.json`. */
+  /** The package name in the project's `package.json`. */
   readonly name: string
   readonly choices: Choices
-  /** The version of the Quotewire packages that it depends on. */
+  /** The version of the Quotewire packages that the project depends on. */
   readonly version: string
 }
 

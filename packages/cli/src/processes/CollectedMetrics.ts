@@ -56,7 +56,7 @@ export const make = (): CollectedMetrics => {
             Effect.timeoutOption(longestAnswerMs)
           )
         yield* Effect.forEach(askedWorkers, ask, { concurrency: "unbounded", discard: true })
-        // If a worker ended in the meantime, the totals already contain its counts.
+        // If a worker ended while the others responded, the totals already contain its counts.
         return textOf(
           askedWorkers.filter((worker) => serving.has(worker)),
           answered
@@ -66,7 +66,7 @@ export const make = (): CollectedMetrics => {
   }
 }
 
-/** Metrics about the number of processes that the merged metrics come from. */
+/** Metrics that count the processes behind the merged metrics. */
 const counts = (heard: number, silent: number, replaced: number): ReadonlyArray<MergedMetrics.Families> => [
   MergedMetrics.single("quotewire_processes", "gauge", "Workers whose metrics are in this response.", heard),
   MergedMetrics.single("quotewire_processes_silent", "gauge", "Workers that have not reported their metrics.", silent),

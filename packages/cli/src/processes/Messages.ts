@@ -7,7 +7,7 @@ import { Option, Schema } from "effect"
 /** What a worker reports when its host is listening. */
 export const ReadyMessage = Schema.Struct({
   base_url: Schema.String,
-  /** The IDs of its carriers, by environment. */
+  /** The IDs of the host's carriers, by environment. */
   carriers: Schema.Struct({ sandbox: Schema.Array(Schema.String), live: Schema.Array(Schema.String) }),
   /** Whether the live environment can be called but has no carriers. */
   is_live_without_carriers: Schema.Boolean

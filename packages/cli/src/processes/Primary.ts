@@ -34,8 +34,8 @@ export const run = Effect.fnUntraced(function* (
   }
   const acceptor = Acceptor.make()
   const workers = yield* Workers.make({
-    // Workers wait for the bound address, because listening must begin after the workers' finalizer is registered, and
-    // so end before that finalizer runs.
+    // Workers wait for the bound address: listening must begin after the workers' finalizer is registered, so that it
+    // ends before that finalizer runs.
     fork: (isFirst) => Effect.flatMap(Deferred.await(bound), (address) => WorkerProcess.fork(address, isFirst)),
     onReady: (worker) => {
       collected.onReady(worker)

@@ -9,7 +9,7 @@ import { type Launched, monotonicMs, type Workers } from "./Workers.ts"
 export interface Supervisor {
   /** Starts the first worker, then the others. Fails with the reason if a worker cannot start. */
   readonly start: Effect.Effect<ReadyMessage, CommandFailed | WrongUsage>
-  /** Replaces workers that end. Never returns, but fails if all of them keep ending. */
+  /** Replaces workers that end. Never returns, but fails if all workers keep ending. */
   readonly keep: Effect.Effect<never, CommandFailed | WrongUsage>
   /**
    * Replaces all workers, one after the other. Each new worker listens before the old one drains. Stops if a new worker
@@ -98,7 +98,7 @@ export const make = (count: number, workers: Workers): Supervisor => {
     Effect.suspend(() => {
       const { lock, worker } = place
       return Effect.flatMap(worker.ended, (ending) =>
-        // A restart may have replaced the worker in the meantime.
+        // A restart may have replaced the worker before this fiber got the lock.
         lock.withPermit(Effect.suspend(() => (place.worker === worker ? replace(place, ending) : Effect.void)))
       )
     })

@@ -20,8 +20,8 @@ const findingsOf = (name: string) => {
 
 /**
  * Whether a field contains a string that is not among the known values. A newer host may have more values, such as a
- * new kind of resource. Currencies are excluded, because every amount is displayed in US dollars, which would be wrong
- * for a different currency.
+ * new kind of resource. Currencies are excluded, because every amount is displayed in US dollars, even an amount in a
+ * different currency.
  */
 const isNewerValue = ({ allowed_values, path }: ApiError.FieldError, answer: unknown): boolean =>
   allowed_values !== undefined &&

@@ -75,9 +75,9 @@ export const stored = (client: HostClient.HostClient, position: string): Stream.
   Stream.flatMap(pages(client, firstCursor(position)), ({ events }) => Stream.fromIterable(events))
 
 /**
- * How long to wait between polls for new events, in milliseconds, because the feed has no long poll. While nothing
- * happens, the wait grows to ten times this, which makes 43,200 reads a day. A sandbox key may make 50,000 calls a day,
- * so some are left for other calls.
+ * How long to wait between polls for new events, in milliseconds. The feed has no long poll. While no events arrive,
+ * the wait grows to ten times this value, so there are at most 43,200 reads on a quiet day. A sandbox key may make
+ * 50,000 calls a day, so other calls remain possible.
  */
 const pollMs = 200
 

@@ -47,7 +47,8 @@ export const make = (
   })
 
 /**
- * The `User-Agent` of `quotewire listen`. `quotewire requests tail` recognizes that command's reads of the feed by it.
+ * The `User-Agent` of `quotewire listen`. By this header, `quotewire requests tail` recognizes that command's reads of
+ * the feed.
  */
 export const listener = `Quotewire-Listen/${version}`
 

@@ -9,9 +9,7 @@ import { organization } from "../settings/StorageSettings.ts"
 import * as HostClient from "./HostClient.ts"
 import type { OperatorHost } from "./OperatorHost.ts"
 
-/*
- * For commands that owners use with an API key, and operators with a token.
- */
+/* Commands that an owner uses with an API key, and an operator with a token. */
 
 /** The flags that say who calls: an operator if `--organization` is given, otherwise the owner. */
 export const flags = {

@@ -26,7 +26,7 @@ import type { OperatorHost } from "./OperatorHost.ts"
 
 /*
  * The services that operators' commands use, implemented as calls to a host. So a command's code is the same whether it
- * uses a database or a token.
+ * uses a database or a host.
  *
  * The types of these services have no failure for an unreachable host. Such a failure is therefore a defect here, and
  * `withRemote` turns it into the command's failure.

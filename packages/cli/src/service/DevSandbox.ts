@@ -5,7 +5,7 @@ import { Effect } from "effect"
  * What `quotewire dev` creates for its user: an organization, a sandbox key of each kind, and an operator's token.
  */
 
-/** A sandbox and its secrets, which the user sees. */
+/** A sandbox, and the secrets that its user sees. */
 export interface DevSandbox {
   readonly organization: Effect.Success<ReturnType<Access.Access["Service"]["createOrganization"]>>
   readonly keys: { readonly server: string; readonly widget: string; readonly platform: string }

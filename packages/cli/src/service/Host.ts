@@ -51,7 +51,7 @@ const layerOf = (settings: HostOptions, restMode: RestMode, hooks: Measuring.Met
         ...ServiceApi.of({
           rest: restMode === "rest",
           mcp: () => mcp({ version }),
-          // If only this machine can reach the host, web pages from this machine may call it.
+          // If only this machine can reach the host, web pages from this machine may call the agent endpoint.
           mcp_origins: { allowed: settings.mcp_origins, loopback: isLoopback(settings.host) },
           oauth: settings.oauth ?? null,
           operators: settings.operators ?? false,

@@ -32,6 +32,6 @@ export const layer = (
       })
     ),
     Layer.provide(Layer.succeed(Retention.RetentionPeriods, periods)),
-    // This cannot fail, because the storage is new, so no other seal keys can have been used in it.
+    // The seal keys cannot be refused: the storage is new, so nothing in it was sealed with other keys.
     Layer.orDie
   )

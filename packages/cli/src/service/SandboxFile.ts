@@ -5,8 +5,8 @@ import { CommandFailed } from "../settings/CommandErrors.ts"
 import * as PrivateFile from "../settings/PrivateFile.ts"
 
 /*
- * The `sandbox.json` file in the folder of `quotewire dev --data`: the secrets that are needed to read its database.
- * Only the owner can read it.
+ * The `sandbox.json` file in the folder of `quotewire dev --data`. It contains the secrets that are needed to read the
+ * folder's database. Only the owner of the file can read it.
  */
 
 const Key = Schema.String.check(Schema.makeFilter(ApiKey.isWellFormed))

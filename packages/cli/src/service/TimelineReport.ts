@@ -153,7 +153,7 @@ const wordsOf = (entry: Timeline.Entry, secondsAfterStart: SecondsAfterStart): R
       ]
     }
     default:
-      // This program does not know this kind of entry; a newer host does.
+      // This program does not know this kind of entry, because the host is newer.
       return [JSON.stringify(entry)]
   }
 }

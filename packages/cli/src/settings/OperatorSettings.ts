@@ -28,7 +28,7 @@ export const reach = {
   base_url: Flag.optional(Settings.calledUrl)
 }
 
-/** The same flags, for commands that do not always need a host or a database. */
+/** Like `reach`, but for commands that do not always need a host or a database. */
 export const optionalReach = { ...reach, database_url: Flag.optional(StorageSettings.databaseUrl) }
 
 /** The seal keys. They are not needed with a host, which has its own. */

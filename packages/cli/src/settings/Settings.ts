@@ -12,7 +12,10 @@ export const textSetting = (name: string, description: string) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
-/** A setting that is or contains a secret. Its variable is preferred, because other users can read the command line. */
+/**
+ * A setting that is or contains a secret. Its environment variable is preferred, because other users can read the
+ * command line.
+ */
 export const secret = (name: string, description: string) =>
   Flag.Redacted(name).pipe(
     Flag.withFallbackConfig(Config.Redacted(variableOf(name))),
@@ -127,7 +130,7 @@ export const calledUrl = baseAddress(
   "Address of the host; by default the profile's address, or http://127.0.0.1:8787, where quotewire dev listens"
 )
 
-/** The host that a command calls by default, which is the address of `quotewire dev`. */
+/** The host that a command calls by default: the address of `quotewire dev`. */
 export const localUrl = "http://127.0.0.1:8787"
 
 /** Whether a profile can have this name. A name that looks like a key is not allowed, because names are printed. */
@@ -171,7 +174,9 @@ export const mcpOrigins = origins(
   "Origins, separated by commas, whose pages may call the agent endpoint"
 )
 
-/** The networks that webhooks may reach besides public ones, even over plain HTTP. The default is `fallback`. */
+/**
+ * The networks that webhooks may reach in addition to public networks, even over plain HTTP. The default is `fallback`.
+ */
 export const webhookAllow = (fallback: string) =>
   textSetting(
     "webhook-allow",
@@ -192,7 +197,7 @@ export const signingSecret = secret("signing-secret", "Secret to sign events wit
   )
 )
 
-/** The prefix of the provider's own webhook headers, which repeat the standard ones. */
+/** The prefix of the provider's own webhook headers, which repeat the `webhook-` headers. */
 export const webhookHeaderPrefix = textSetting(
   "webhook-header-prefix",
   "Prefix of the second set of webhook headers; quotewire- by default"

@@ -5,7 +5,7 @@ import { CommandFailed } from "./CommandErrors.ts"
 const maxBytes = 256 * 1_024
 
 /**
- * Reads standard input to its end. For values that must not be arguments, because other users can see those.
+ * Reads standard input to its end. Used for values that must not be arguments, because other users can see arguments.
  *
  * At a terminal, prompts the user for the text. No message repeats what was read.
  */

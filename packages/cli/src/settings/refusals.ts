@@ -24,7 +24,7 @@ export const noOrganization = () => Effect.fail(new CommandFailed({ message: "No
 
 /**
  * Turns a refusal's field errors into one failure, which names the setting of each invalid field. The message repeats
- * neither values nor names of fields that the carrier does not ask for.
+ * no values, and no names of fields that the carrier does not ask for.
  */
 export const fieldErrors =
   (settings: { readonly [path: string]: string }) =>

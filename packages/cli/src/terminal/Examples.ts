@@ -213,6 +213,6 @@ const examples: Readonly<Record<string, ReadonlyArray<HelpDoc.ExampleDoc>>> = {
   ]
 }
 
-/** The examples of a command, which `--help` shows. */
+/** The examples that `--help` shows for a command. */
 export const examplesOf = ([, ...path]: ReadonlyArray<string>): ReadonlyArray<HelpDoc.ExampleDoc> =>
   examples[path.join(" ")] ?? []

@@ -4,5 +4,5 @@ declare global {
   var quotewireService: ReturnType<typeof startService> | undefined
 }
 
-/** Returns the one service. Next bundles routes and pages separately and reloads them, so it is stored globally. */
+/** Returns the one service. It is global, because Next bundles routes and pages separately and reloads them. */
 export const quotewire = () => (globalThis.quotewireService ??= startService())

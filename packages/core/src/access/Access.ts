@@ -20,15 +20,15 @@ import * as Workspaces from "./Workspaces.ts"
 
 /** The credentials of a call. */
 export interface Credentials {
-  /** The API key as sent; null if no `Authorization` was sent. */
+  /** The API key as sent; null if the call has no `Authorization` header. */
   readonly key: string | null
   /** The read handle; null if the call has no read handle. */
   readonly read_handle: string | null
   /** The client's network address, for the limits on keyless callers and on refused keys. */
   readonly address: string
-  /** Whether this endpoint admits callers without a key. Only the agent endpoint does. */
+  /** Whether the endpoint that received the call admits callers without a key. Only the agent endpoint does. */
   readonly keyless: boolean
-  /** The caller, if the host has already identified it by a token. `key` is then ignored. */
+  /** The caller, if the host has already identified the caller by a token; `key` is then ignored. */
   readonly identified?: Caller
 }
 
@@ -49,12 +49,13 @@ export const KeylessWorkspace = Context.Reference<{
 export class Access extends Context.Service<
   Access,
   {
-    /** Creates an organization with its two workspaces. */
+    /** Creates an organization with a sandbox and a live workspace. */
     readonly createOrganization: (name: string) => Effect.Effect<ApiKey.Organization, StorageUnavailable>
     /**
      * Creates a key. Fails with `not_found` if the organization does not exist.
      *
-     * Pass `key` to set a fixed key for this environment and kind, for storage that lives only as long as the process.
+     * By default the key is generated. Pass `key` to choose it, for example if the storage lives only as long as the
+     * process.
      */
     readonly createKey: (options: {
       readonly organization_id: OrganizationId
@@ -65,7 +66,7 @@ export class Access extends Context.Service<
     /** Lists every organization, oldest first. */
     readonly listOrganizations: Effect.Effect<ReadonlyArray<ApiKey.Organization>, StorageUnavailable>
     /**
-     * Lists an organization's keys, oldest first, including revoked ones. The list contains metadata, never the keys
+     * Lists an organization's keys, oldest first, including revoked keys. The list contains metadata, never the keys
      * themselves.
      */
     readonly listKeys: (
@@ -292,8 +293,8 @@ const makeAdmitGrant = (storage: Storage["Service"], seal: Seal["Service"]) =>
 const unknownOrganization = "The access token names an organization that this service does not have."
 
 /**
- * The length of an identifier without its prefix. The first characters of a hexadecimal hash are valid identifier
- * characters.
+ * The length of an identifier without its prefix. Hexadecimal digits are valid identifier characters, so the start of a
+ * hash can serve as an identifier.
  */
 const idCharacters = 26
 
@@ -310,7 +311,7 @@ const callerOf = (apiKey: ApiKey.ApiKey): Caller => {
   return { kind, environment, organization_id, workspace_id, key_id, read_handle: null }
 }
 
-/** Calls without a read handle share one caller object, because the request log keeps a reference to it. */
+/** Without a read handle, returns the same object: the request log keeps a reference to each call's caller. */
 const withHandle = (caller: Caller, read_handle: string | null): Caller =>
   read_handle === null ? caller : { ...caller, read_handle }
 

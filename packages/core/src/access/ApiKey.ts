@@ -9,8 +9,7 @@ import { Environment, KeyKind } from "./Caller.ts"
 import * as ChecksummedSecret from "./ChecksummedSecret.ts"
 
 /*
- * The directory contains organizations and their API keys. A host looks these up before it knows the caller's
- * workspace.
+ * The directory contains organizations and their API keys. A host looks them up before it knows the caller's workspace.
  */
 
 /** An API key as stored. The key itself is never stored, only its SHA-256 hash, which is the record's ID. */
@@ -33,7 +32,7 @@ export const keyKind = Kind.make({
   listing: ({ id, organization_id }) => ({ parent: organization_id, labels: [labelOf(id)] })
 })
 
-/** The label by which lists find a key with this ID. */
+/** The label that finds the key with this ID in a list. */
 export const labelOf = (id: KeyId): string => `key:${id}`
 
 /** How many random bytes `write` needs. */

@@ -10,8 +10,8 @@ export const randomBytes = 4 * secretCharacters
 /**
  * Writes `<prefix>_<secret><checksum>`.
  *
- * The secret is 32 characters of base 62. With the checksum, a mistyped secret is refused without a lookup, and
- * scanners can recognize a leaked one.
+ * The secret is 32 characters of base 62. The checksum lets the service refuse a mistyped secret without a lookup, and
+ * lets secret scanners recognize a leaked secret.
  */
 export const write = (prefix: string, random: Uint8Array): string => {
   const unbiased = Array.from(random).filter((byte) => byte < 4 * alphabet.length)
@@ -31,7 +31,7 @@ export const wellFormed = (...prefixes: ReadonlyArray<string>): ((text: string) 
   }
 }
 
-/** The CRC-32 of the preceding text, as six characters of base 62. */
+/** The CRC-32 of a text, as six characters of base 62. */
 const checksum = (text: string): string => {
   let characters = ""
   for (let rest = crc32(text), i = 0; i < checksumCharacters; i++, rest = Math.floor(rest / alphabet.length)) {

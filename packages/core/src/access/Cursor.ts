@@ -22,7 +22,7 @@ export const write = (seal: Seal["Service"], scope: CursorScope, position: strin
   )
 }
 
-/** Reads a cursor for this list. Refuses another list's cursor, or an altered one, with `invalid_cursor`. */
+/** Reads a cursor for this list. Refuses another list's cursor, or an altered cursor, with `invalid_cursor`. */
 export const read = Effect.fnUntraced(function* (seal: Seal["Service"], scope: CursorScope, cursor: string) {
   const [encoded = "", key_name = "", signature = "", ...rest] = cursor.split(".")
   const position = Base64Url.decodeString(encoded)
@@ -34,7 +34,7 @@ export const read = Effect.fnUntraced(function* (seal: Seal["Service"], scope: C
   return position.success
 })
 
-// Sign the encoded position, not the decoded one: several encodings decode to the same position, and only the one
-// written here must be valid.
+// Sign the encoded position, not the decoded one: several encodings decode to the same position, and only the encoding
+// that `write` makes must be valid.
 const signed = (scope: CursorScope, encoded: string): string =>
   Json.canonical([scope.list, scope.workspace_id, scope.filters ?? {}, encoded])

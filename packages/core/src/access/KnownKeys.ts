@@ -4,7 +4,7 @@ import type { KeyId } from "../wire/Ids.ts"
 import { hourMs, secondMs } from "../wire/Timestamp.ts"
 import type { Caller } from "./Caller.ts"
 
-/** How long a key that was revoked on another host may still work here. */
+/** How long a key may still work on this host after another host has revoked it. */
 const knownForMs = secondMs
 /** How long after its last lookup a valid key is not treated as a possible guess. */
 const recentForMs = hourMs
@@ -70,7 +70,7 @@ export class KnownKeys {
   }
 
   /**
-   * Adds a key that was looked up at this time. Drops keys that were looked up more than an hour ago, and the oldest
+   * Adds a key that was looked up at `moment`. Drops keys that were looked up more than an hour ago, and the oldest
    * keys beyond the maximum.
    */
   add(key: string, caller: Caller, moment: ClockReading, generation: number): void {

@@ -7,8 +7,8 @@ import { areEqual, partsOfMac, type Seal } from "./sealing/Seal.ts"
 const lifetimeMs = dayMs
 
 /**
- * What is stored about a read handle. It suffices to check the handle, and to derive it again with the seal key, but
- * does not contain it.
+ * What is stored about a read handle. This suffices to check the handle, and to derive the handle again with the seal
+ * key, but does not contain the handle.
  */
 export const StoredHandle = Schema.Struct({
   /** A keyed hash that verifies handles from callers. It names the seal key from which the handle is derived. */
@@ -20,7 +20,7 @@ export type StoredHandle = typeof StoredHandle.Type
 
 const characters = 27
 
-/** The quote request that a handle can read. The handle and what is stored about it are valid only for this request. */
+/** The quote request that a handle can read. The handle, and its stored hash, are valid only for this request. */
 export interface HandleTarget {
   readonly workspace_id: WorkspaceId
   readonly id: QuoteRequestId
@@ -55,7 +55,7 @@ export const toStoredHandle = (
 ): Effect.Effect<StoredHandle> =>
   Effect.map(seal.mac(purposeOfCheck(target), handle), (check) => ({ check, expires_at: createdAt + lifetimeMs }))
 
-/** A handle with which somebody wants to read a request, now. */
+/** An attempt to read a request with a handle, and the time of the attempt. */
 export interface HandleUse extends HandleTarget {
   readonly handle: string
   readonly now: number

@@ -52,8 +52,8 @@ const makeSignedIds = <Id extends string>(
 export const goTokens: SignedIds<QuoteId> = makeSignedIds("go", prefixes.quote, Schema.is(QuoteId))
 
 /**
- * The tokens that identify an ask to a carrier. They are the idempotency key of the ask's attempts and the reference in
- * callbacks.
+ * The tokens that identify an ask to a carrier. A token is the idempotency key of each attempt of its ask, and the
+ * reference in the carrier's callbacks.
  */
 export const askTokens = (carrierId: string): SignedIds<QuoteRequestId> =>
   makeSignedIds(`ask ${carrierId}`, prefixes.quote_request, Schema.is(QuoteRequestId))

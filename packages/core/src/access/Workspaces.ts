@@ -161,14 +161,14 @@ export class Workspaces extends Context.Service<
 const maxCached = 10_000
 
 /**
- * What a change decided at this moment must expect: that the workspace has not changed. Empty for a live workspace,
- * because live workspaces never change.
+ * The expectations for a change that was decided at this moment: the workspace must not have changed. Empty for a live
+ * workspace, because live workspaces never change.
  */
 export const expectationsOf = ({
   workspace: { id, version, environment }
 }: Moment): ReadonlyArray<Change.Expectation> => (environment === "live" ? [] : [{ kind: kind.name, id, version }])
 
-/** How many times `commitAt` tries again because the clock has advanced. */
+/** How many times `commitAt` retries because the clock has advanced. */
 const maxAdvances = 100
 
 /**

@@ -18,7 +18,7 @@ export interface Call {
    * `optimistic`.
    */
   readonly moment: Moment
-  /** The call's `Idempotency-Key`; null if none was sent. */
+  /** The call's `Idempotency-Key`; null if the call has no such header. */
   readonly idempotency_key: string | null
   /**
    * The date of the API revision in which the caller receives the response. `run` itself always uses the newest

@@ -12,7 +12,7 @@ import { pageFields } from "../wire/Pagination.ts"
 import { plain } from "../wire/PlainText.ts"
 import { fromMillis, OffsetDateTime, Timestamp } from "../wire/Timestamp.ts"
 
-/* A finished call: what hosts learn about it, and its entry in the request log. */
+/* A finished call: the report that hosts receive, and the call's entry in the request log. */
 
 /**
  * How a call reached the service, as reported by its host.
@@ -34,8 +34,8 @@ export interface Transport {
 }
 
 /**
- * What the input's `id` refers to. An input without `id` creates a quote request, and the response contains that
- * request.
+ * The kind of resource to which the input's `id` refers. An input without `id` creates a quote request, and the
+ * response contains that request.
  */
 export type About = "quote_request" | "quote"
 
@@ -247,8 +247,8 @@ const entryOf = (call: CallWithKey): ListedRequest => ({
 })
 
 /**
- * Makes the descriptions of callers' programs. Consecutive calls with the same transport share one object, because its
- * texts are the same each time.
+ * Makes the descriptions of callers' programs. Consecutive calls with the same transport share one object, because
+ * their descriptions are equal.
  */
 const sharedAgents = (): ((transport: Transport) => ListedRequest["agent"]) => {
   let last: { readonly transport: Transport; readonly agent: ListedRequest["agent"] } | null = null

@@ -10,7 +10,7 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 export const kind = Kind.make({
   name: "mailbox",
   schema: Schema.Struct({ text: Schema.NullOr(Schema.String) }),
-  // A message can contain facts.
+  // Sealed, because a message can contain facts about a person.
   sealed: true,
   kept_for: { minutes: 30, clock: "real" },
   wakes: "itself"
@@ -25,7 +25,7 @@ export interface Mailbox {
   readonly name: string
 }
 
-/** Passes a message from one host to another host that waits for it, through their shared storage. */
+/** Passes a message from one host to another host that waits for the message, through their shared storage. */
 export class Mailboxes extends Context.Service<
   Mailboxes,
   {

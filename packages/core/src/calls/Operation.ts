@@ -35,8 +35,8 @@ export interface Authority {
   /** Whether callers without a server key need the quote request's read handle. */
   readonly by_handle?: true
   /**
-   * The input field that must contain the ID of the partner link's resource. If absent, partner links may not call the
-   * operation.
+   * The input field that must contain the ID of the partner link's resource. Without this option, partner links may not
+   * call the operation.
    */
   readonly by_link?: "id" | "quote_request_id"
 }
@@ -53,7 +53,7 @@ export const reaches = ({ by_link }: Authority, { kind, shared_id }: Caller, inp
 /** The definition of an operation. */
 export interface Definition<Name extends string, Input, Output, R> {
   readonly name: Name
-  /** A few words, as in a table of contents. */
+  /** The operation's title: a few words, as in a table of contents. */
   readonly summary: string
   /** A description of the operation for developers. */
   readonly description: string
@@ -89,10 +89,10 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly refuse?: (wrong: ApiError.WrongFields) => ApiError.ApiError<"invalid_input">
   /**
    * Whether the host's settings make the operation available; by default always true. An unavailable operation is not
-   * listed, and calls to it get `not_found`.
+   * listed, and calls to this operation get `not_found`.
    */
   readonly available?: Effect.Effect<boolean, never, R>
-  /** What a call is about, for the request log; by default nothing. */
+  /** The kind of resource that a call is about, for the request log; by default no resource. */
   readonly about?: About
   /** The error codes that the operation can return, besides the codes that every operation can return. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>
@@ -128,6 +128,6 @@ export const make = <const Name extends string, Input, Output, R, const Idempote
   }
 }
 
-/** Whether an operation is available with the settings. Hosts list only available operations. */
+/** Whether an operation is available with the host's settings. Hosts list only available operations. */
 export const isAvailable = <R>(operation: Operation<string, unknown, unknown, R>): Effect.Effect<boolean, never, R> =>
   operation.available ?? Effect.succeed(true)

@@ -169,7 +169,7 @@ export const spendUnrouted = (
 /** A route's path in the request log, in which `{id}` stands for each identifier (api.md, Request log entries). */
 export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
 
-/** A request in progress: what was received, and what is known about it so far. */
+/** A request in progress, and what is known about the request so far. */
 interface CallState {
   readonly request_id: RequestId
   readonly transport: Transport

@@ -104,7 +104,7 @@ export class RequestLog extends Context.Service<
 }
 
 const maxBuffered = 50_000
-/** How often calls are written. A call can be read at most a second after it ends. */
+/** How often calls are written. A call can be read within a second after it ends. */
 const writeEveryMs = 500
 /** How long the last write may take when a host shuts down. */
 const lastWriteMs = 900
@@ -243,14 +243,14 @@ export class CallBuffer<A> {
     this.drop(this.calls.length - this.room)
   }
 
-  /** How many calls were lost since `takeLost` was last called. */
+  /** How many calls the log has lost since `takeLost` was last called. */
   takeLost(): number {
     const { lost } = this
     this.lost = 0
     return lost
   }
 
-  // Drops a tenth of the calls together, because every removal at the front moves all remaining calls.
+  // Drops the oldest calls together, because every removal at the front moves all remaining calls.
   private drop(count: number): void {
     if (count > 0) this.lost += this.calls.splice(0, count).length
   }

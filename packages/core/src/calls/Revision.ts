@@ -11,7 +11,7 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 
 /*
- * Revisions of the API contract: how older revisions differ from the newest one, how inputs and responses are
+ * Revisions of the API contract: how older revisions differ from the newest revision, how inputs and responses are
  * translated, and which revision a call gets.
  */
 
@@ -28,14 +28,14 @@ export interface InputDifference {
   readonly path: (path: string) => string
 }
 
-/** One difference between an older revision and the newest one. Operations are identified by name. */
+/** One difference between an older revision and the newest revision. Operations are identified by name. */
 export interface Difference {
-  /** A sentence for readers of the older revision. */
+  /** One sentence about the difference, for readers of the older revision. */
   readonly summary: string
   readonly inputs?: { readonly [operation: string]: InputDifference }
   /** Downgrades responses, by operation. */
   readonly answers?: { readonly [operation: string]: (answer: Fields) => Fields }
-  /** Downgrades an event wherever it appears: in the feed, in a webhook, and in the response to a test. */
+  /** Downgrades an event wherever it appears: in the feed, in a webhook, and in the response to a webhook test. */
   readonly event?: (event: Fields) => Fields
   /** Downgrades a quote wherever it appears. */
   readonly quote?: (quote: Fields) => Fields
@@ -106,7 +106,8 @@ export const input = (revision: Revision, operation: string, value: unknown): un
     : value
 
 /**
- * Translates a response from the newest revision to the given one. Decodes the response only if the revisions differ.
+ * Translates a response from the newest revision to the given revision. Decodes the response only if the revisions
+ * differ.
  */
 export const answer = (revision: Revision, operation: string, newestAnswer: Json.Json<unknown>): string => {
   if (revision.differences.length === 0) return newestAnswer.text
@@ -120,7 +121,7 @@ export const answer = (revision: Revision, operation: string, newestAnswer: Json
   return rewritten(newestAnswer, changes).text
 }
 
-/** Translates a resource from the newest revision to the given one. */
+/** Translates a resource from the newest revision to the given revision. */
 export const resource = <A>(revision: Revision, kind: Resource, newestResource: Json.Json<A>): Json.Json<A | Fields> =>
   rewritten<A>(
     newestResource,
@@ -153,7 +154,7 @@ export type OlderNames = Readonly<Record<string, string>>
 
 /** Renamed fields, grouped by where they appear. */
 export interface Renames {
-  /** A sentence for readers of the older revision. */
+  /** One sentence about the difference, for readers of the older revision. */
   readonly summary: string
   /** The renamed fields of events, quotes and quote requests, wherever they appear. */
   readonly event?: OlderNames
@@ -280,8 +281,8 @@ export class Revisions extends Context.Service<
     ) => Effect.Effect<Revision | null, ApiError.ApiError<"invalid_version"> | StorageUnavailable>
     /**
      * Returns the revision that a workspace is pinned to. If the workspace has no pin, pins the current revision or, in
-     * live, the revision that the sandbox is pinned to, if any. While storage is unavailable and the pin cannot be
-     * stored, returns the current revision.
+     * a live workspace, the revision that the organization's sandbox is pinned to, if any. While storage is unavailable
+     * and the pin cannot be stored, returns the current revision.
      */
     readonly pin: (workspace_id: WorkspaceId) => Effect.Effect<Revision, StorageUnavailable>
   }

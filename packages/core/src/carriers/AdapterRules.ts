@@ -95,8 +95,8 @@ const findWrong = Input.findings(Adapter)
 export const isAdapter = (value: unknown): value is CarrierAdapter => findWrong(value).length === 0
 
 /**
- * Whether a value is an object. Treating it as an adapter is safe, because a relation reads only fields that are valid
- * by themselves.
+ * Whether a value is an object. Treating the value as an adapter is safe, because a `Relation` reads only fields that
+ * are valid by themselves.
  */
 const hasFields = (value: unknown): value is CarrierAdapter => Predicate.isReadonlyObject(value)
 
@@ -105,7 +105,7 @@ const fictionalId = /^sbx_[a-z0-9_]{1,60}$/
 
 /**
  * A rule about several fields, each of which must be valid by itself: the paths that the rule reads, and a function
- * that finds what breaks it.
+ * that returns the broken rules.
  */
 interface Relation {
   readonly reads: ReadonlyArray<string>

@@ -50,8 +50,8 @@ interface Member extends Schema.Decoder<unknown> {
 }
 
 /**
- * Makes a function that finds the rules an answer breaks. It checks only the rules for the answer's own `kind`, so that
- * every message applies to the answer.
+ * Makes a function that finds the rules an answer breaks. The function checks only the rules for the answer's own
+ * `kind`, so that every message applies to the answer.
  */
 const findIn = (members: ReadonlyArray<Member>) => {
   const kinds = members.map(({ fields }) => fields.kind.literal)
@@ -65,12 +65,14 @@ const findIn = (members: ReadonlyArray<Member>) => {
   }
 }
 
-/** Makes a function that reads an answer. It returns the decoded answer, or the rules that the answer breaks. */
+/**
+ * Makes a function that reads an answer. The function returns the decoded answer, or the rules that the answer breaks.
+ */
 const reader =
   <A>(isValid: (answer: unknown) => answer is A, find: (answer: unknown) => ReadonlyArray<FieldError>) =>
   (answer: unknown): Result.Result<A, ReadonlyArray<BrokenRule>> => {
     if (isValid(answer)) return Result.succeed(answer)
-    // An answer with this many members cannot be valid, so copying it would be wasted work.
+    // A large answer cannot be valid, so it is not copied.
     if (isLarge(answer)) return Result.fail(find(answer))
     const read = plain(answer)
     return isValid(read) ? Result.succeed(read) : Result.fail(find(read))

@@ -100,13 +100,13 @@ export type NextAction = typeof NextAction.Type
 /**
  * One price offer, as a carrier's adapter returns it.
  *
- * The service checks it before it becomes a quote. An answer with an offer that breaks a rule is treated as
- * `unreadable_answer`.
+ * The service checks each offer before turning the offer into a quote. An answer with an offer that breaks a rule is
+ * treated as `unreadable_answer`.
  */
 export const CarrierOffer = Schema.Struct({
   /** The carrier's own reference for the offer, used to refresh it. */
   offer_ref: Schema.String,
-  /** The name of the product; null if the carrier has no name for it. */
+  /** The name of the product; null if the product has no name. */
   product: Schema.NullOr(Schema.String),
   /** The price for the whole term; null if the offer has no price. */
   premium: Schema.NullOr(Money),
@@ -118,9 +118,9 @@ export const CarrierOffer = Schema.Struct({
   fees: Schema.Array(Schema.Struct({ code: Schema.String, amount: Money })),
   /** The conditions of the offer, as sentences for the person. */
   conditions: Schema.Array(Schema.String),
-  /** What is insured, such as a vehicle, each with its coverages. */
+  /** The insured subjects, such as vehicles, each with its coverages. */
   subjects: Schema.Array(CoveredSubject),
-  /** What the carrier assumed about facts that it did not receive. */
+  /** The values that the carrier assumed for facts that it did not receive. */
   assumptions: Schema.Array(Assumption),
   /** When the offer expires; null if the carrier names no time. */
   expires_at: Schema.NullOr(Timestamp),
@@ -129,19 +129,19 @@ export const CarrierOffer = Schema.Struct({
   /** The page where the person can continue with this offer; null if the carrier has no such page. */
   handoff_url: Schema.NullOr(Schema.String),
   /**
-   * Next actions besides those that the service adds: at most 10, with at most 20 members each. Their types must differ
-   * from the types that the service adds. A link must be an https URL on one of the adapter's `handoff_hosts`; other
-   * text is cleaned.
+   * Next actions besides the actions that the service adds: at most 10, with at most 20 members each. Their types must
+   * differ from the types that the service adds. A link must be an https URL on one of the adapter's `handoff_hosts`.
+   * Markup and hidden characters are removed from other text.
    */
   extra_actions: Schema.optionalKey(Schema.Array(NextAction)),
-  /** Why the quote is not `offered`; absent if it is offered. */
+  /** The quote's reason code; `offered` if this field is absent. */
   reason: Schema.optionalKey(Schema.String),
   /** When the service must refresh this offer, in milliseconds after the answer. */
   refresh_after_ms: Schema.optionalKey(Schema.Int)
 })
 export type CarrierOffer = typeof CarrierOffer.Type
 
-/** A carrier's question. Its text is shown after cleaning, so it must not repeat a fact. */
+/** A carrier's question. Its text is shown to the person, so it must not repeat a fact. */
 export const Question = Schema.Struct({
   path: Schema.String,
   label: Schema.String,
@@ -182,7 +182,8 @@ export const CarrierReply = Schema.Union([
   Declined,
   /**
    * The carrier accepted the ask and answers later. With `poll_after_ms` the service polls; without it, the carrier
-   * calls back. `callback_after_ms` is for simulated carriers only: after this time, the service plays their callback.
+   * calls back. `callback_after_ms` is for simulated carriers only: after this time, the service simulates the
+   * callback.
    */
   Schema.Struct({
     kind: Schema.Literal("pending"),
@@ -225,7 +226,7 @@ export interface CarrierAsk<Facts = unknown> {
   /** The name of the line. */
   readonly line: string
   readonly environment: Environment
-  /** The facts that the adapter needs, including assumed ones. */
+  /** The facts that the adapter needs, including assumed facts. */
   readonly facts: Facts
   /** The facts that were assumed. */
   readonly assumptions: ReadonlyArray<Assumption>
@@ -249,7 +250,8 @@ export interface CarrierAsk<Facts = unknown> {
   readonly asked_at: number
   readonly now: number
   /**
-   * When the service stops collecting answers, in milliseconds of workspace time. It drops answers that arrive later.
+   * When the service stops collecting answers, in milliseconds of workspace time. The service drops answers that arrive
+   * later.
    */
   readonly deadline: number
 }
@@ -276,11 +278,16 @@ export const maxAttemptMs = 15_000
 export interface CarrierLine {
   /** USPS codes of the states that the carrier serves. */
   readonly states: ReadonlyArray<string>
-  /** Paths of facts that this carrier needs beyond the required ones. The carrier is not asked without them. */
+  /**
+   * Paths of facts that this carrier needs beyond the line's required facts. Without these facts, the carrier is not
+   * asked.
+   */
   readonly needs: ReadonlyArray<string>
-  /** Paths of facts that this carrier receives if they are known. The carrier is asked even without them. */
+  /** Paths of facts that this carrier receives if they are known. The carrier is asked even without these facts. */
   readonly wants?: ReadonlyArray<string>
-  /** When the carrier is unavailable. During these windows it is not asked, and the reason is `maintenance`. */
+  /**
+   * When the carrier is unavailable. During these windows, the carrier is not asked, and the reason is `maintenance`.
+   */
   readonly maintenance?: ReadonlyArray<MaintenanceWindow>
   /**
    * Whether the carrier uses credit information. If so, it is asked only after the credit disclosure, except in states
@@ -294,19 +301,19 @@ export interface CarrierLine {
    * outcome.
    */
   readonly idempotent: boolean
-  /** The longest that one attempt may take: at most 15,000. */
+  /** The timeout of one attempt, in milliseconds; at most 15,000. */
   readonly attempt_timeout_ms: number
-  /** How long an answer usually takes. No attempt starts if less time than this is left. */
+  /** How long an answer usually takes. No attempt starts if less than this is left before the deadline. */
   readonly typical_ms: number
   /** The 95th percentile of the carrier's latency, after which an idempotent ask is hedged; null to never hedge. */
   readonly hedge_after_ms: number | null
-  /** The maximum number of calls a minute. Calls beyond it wait. */
+  /** The maximum number of calls a minute. Further calls wait. */
   readonly rate_per_minute: number
-  /** The maximum number of concurrent calls. Calls beyond it wait. */
+  /** The maximum number of concurrent calls. Further calls wait. */
   readonly max_concurrent: number
 }
 
-/** A carrier's refusal: it does not write this risk. */
+/** A carrier's refusal: the carrier does not write this risk. */
 export type Decline = typeof Declined.Type
 
 /** A carrier, implemented by an adapter. Fictional and real carriers share one contract. */
@@ -333,11 +340,12 @@ export interface CarrierAdapter {
    */
   readonly keeps_text_bodies?: boolean
   /**
-   * Tests a connection's values, for example by requesting a token. It must not ask for a price. `message` is for the
-   * operator and must not repeat a value. If an adapter lacks this function, its connections cannot be tested.
+   * Tests a connection's values, for example by requesting a token. The test must not ask for a price. The result's
+   * `message` is for the operator and must not repeat a value. If an adapter lacks this function, its connections
+   * cannot be tested.
    */
   readonly testConnection?: (values: ConnectionValues, environment: Environment) => Effect.Effect<ConnectionTest>
-  /** Decides, without calling the carrier, whether it writes this risk at all. Must be pure. */
+  /** Decides, without calling the carrier, whether the carrier writes this risk at all. Must be pure. */
   readonly appetite?: (ask: CarrierAsk) => Decline | null
   readonly ask: (ask: CarrierAsk) => Effect.Effect<CarrierReply>
   readonly poll?: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierReply>
@@ -360,7 +368,7 @@ export interface CarrierAdapter {
   readonly simulation?: CarrierSimulation
 }
 
-/** What the service must play for a fictional carrier: its latency, and its side of a callback. */
+/** What the service simulates for a fictional carrier: its latency and its callbacks. */
 export interface CarrierSimulation {
   /** How long this attempt takes, in milliseconds of workspace time. */
   readonly latency_ms: (ask: CarrierAsk) => number

@@ -26,9 +26,9 @@ import * as ExchangeDraft from "./recorder/ExchangeDraft.ts"
 import * as TimeBudget from "./TimeBudget.ts"
 
 /**
- * The result of an attempt to ask. `replied`: the carrier's reply. `in_doubt`: an earlier run of the job had already
- * begun the ask. `no_room`: the carrier's limits leave no room now. `closed`: the carrier is in maintenance. The last
- * two say when to retry.
+ * The result of one attempt to ask a carrier. `replied`: the carrier's reply. `in_doubt`: an earlier run of the job had
+ * already begun the ask. `no_room`: the carrier's limits leave no room now. `closed`: the carrier is in maintenance.
+ * The last two say when to retry.
  */
 export type AskResult =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
@@ -41,7 +41,7 @@ export interface Handoff {
   readonly url: string | null
 }
 
-/** Calls carriers, each within its own limits, so that a slow carrier does not delay the others. */
+/** Calls carriers, each within its own limits, so that a slow carrier does not delay other carriers. */
 export class CarrierClient extends Context.Service<
   CarrierClient,
   {
@@ -73,8 +73,8 @@ export class CarrierClient extends Context.Service<
       offer_ref: string
     ) => Effect.Effect<LimitedResult<CarrierRefresh>, StorageUnavailable>
     /**
-     * Asks the adapter's `handoff` for a fresh link when the person clicks. The call counts against the carrier's
-     * limits but is never refused because of them.
+     * Gets a fresh link from the adapter's `handoff` when the person clicks an offer's link. The call counts against
+     * the carrier's limits but is never refused because of them.
      *
      * Returns null if the adapter has no `handoff` or the carrier is in maintenance. Also returns null, and logs why,
      * if the adapter fails or times out, or if the link breaks a rule.
@@ -145,7 +145,8 @@ const closedFor = ({ maintenance = [] }: CarrierLine): Effect.Effect<number | nu
   })
 
 /**
- * When a carrier that is closed at `now` reopens, in milliseconds of real time; null if it is open.
+ * When the maintenance that is in progress at `now` ends, in milliseconds of real time; null if the carrier is not in
+ * maintenance.
  *
  * Adjacent or overlapping windows are treated as one. Windows with invalid times are ignored.
  */

@@ -1,6 +1,6 @@
 import { Context, Effect, type Scope } from "effect"
 
-/** How requests wait for free connections. */
+/** Makes requests wait for free connections. */
 interface Connections {
   /** Waits until a connection to this host and port is free. The caller holds it until the scope closes. */
   readonly take: (host: string) => Effect.Effect<void, never, Scope.Scope>

@@ -28,9 +28,12 @@ export interface LineTerms<Name extends LineName = LineName, Mode extends Carrie
   extends Partial<Omit<CarrierLine, "states" | "needs" | "wants" | "mode">> {
   /** USPS codes of the states that the carrier serves. */
   readonly states: ReadonlyArray<StateCode>
-  /** Paths of facts that this carrier needs beyond the required ones. The carrier is not asked without them. */
+  /**
+   * Paths of facts that this carrier needs beyond the line's required facts. Without these facts, the carrier is not
+   * asked.
+   */
   readonly needs?: ReadonlyArray<FactPath<Name>>
-  /** Paths of facts that this carrier receives if they are known. The carrier is asked even without them. */
+  /** Paths of facts that this carrier receives if they are known. The carrier is asked even without these facts. */
   readonly wants?: ReadonlyArray<FactPath<Name>>
   /** How the answer arrives. `poll` and `callback` require the function of that name. */
   readonly mode?: Mode
@@ -47,7 +50,7 @@ interface AskOf<Name extends LineName, Fields extends ConnectionFields>
   readonly connection: ConnectionOf<Fields>
 }
 
-/** What a function needs to send requests to the carrier. */
+/** The HTTP client and the signal with which a function sends requests to the carrier. */
 interface RequestContext<Http> {
   /** The carrier's HTTP client; undefined unless the definition has the `http` option. */
   readonly http: Http extends CarrierHttpOptions ? CarrierHttp : undefined
@@ -59,7 +62,7 @@ interface CallOf<Name extends LineName, Fields extends ConnectionFields, Http>
   extends AskOf<Name, Fields>,
     RequestContext<Http> {}
 
-/** What `testConnection` receives: the values that an organization wants to set for this carrier. */
+/** The argument of `testConnection`: the values that an organization wants to set for this carrier. */
 export interface ConnectionCall<Fields extends ConnectionFields, Http> extends RequestContext<Http> {
   readonly environment: Environment
   readonly connection: ConnectionOf<Fields>
@@ -70,12 +73,12 @@ interface ReviewOf<Name extends LineName, Fields extends ConnectionFields> exten
   readonly on: string
 }
 
-/** One call of a carrier's function. If the carrier has several lines, `line` tells which type `facts` has. */
+/** The argument of a carrier's function. If the carrier has several lines, `line` tells which type `facts` has. */
 export type CarrierCall<Name extends LineName, Fields extends ConnectionFields, Http> = {
   [N in Name]: CallOf<N, Fields, Http>
 }[Name]
 
-/** What `appetite` receives to decide. */
+/** The argument of a definition's `appetite` function. */
 export type CarrierReview<Name extends LineName, Fields extends ConnectionFields> = {
   [N in Name]: ReviewOf<N, Fields>
 }[Name]
@@ -134,17 +137,22 @@ export interface CarrierDefinition<
    */
   readonly connection?: Fields
   /**
-   * Tests a connection, for example by requesting a token. It must not ask for a price; `message` must not repeat a
-   * value.
+   * Tests a connection, for example by requesting a token. The function must not ask for a price, and `message` must
+   * not repeat a value.
    */
   readonly testConnection?: (call: ConnectionCall<Fields, Http>) => Answer<ConnectionTest>
-  /** The carrier's API. With it, every function receives an HTTP client for this API. */
+  /**
+   * The carrier's API. If set, `testConnection`, `ask`, `poll`, `refresh` and `handoff` receive an HTTP client for it.
+   */
   readonly http?: Http
   /** Declines a risk without a call, or returns null to ask the carrier. Must be pure. */
   readonly appetite?: (review: CarrierReview<Name, Fields>) => Decline | null
-  /** Asks the carrier for its offers. Return a `Reply`; if it throws, the carrier makes no offer. */
+  /**
+   * Asks the carrier for its offers. Return a reply made with `Reply`; if this function throws, the carrier makes no
+   * offer.
+   */
   readonly ask: (call: CarrierCall<Name, Fields, Http>) => Answer<CarrierReply>
-  /** Fetches the answer to an ask that the carrier accepted. `ref` is the reference in its `pending` reply. */
+  /** Fetches the answer to an ask that the carrier accepted. `ref` is the reference from the ask's `pending` reply. */
   readonly poll?: (call: CarrierCall<Name, Fields, Http> & { readonly ref: string }) => Answer<CarrierReply>
   /**
    * Verifies and reads a callback; null if the callback is not genuine. Return the `ref` of the ask's `pending` reply,
@@ -153,8 +161,8 @@ export interface CarrierDefinition<
   readonly callback?: (
     received: ReceivedCallback
   ) => Answer<{ readonly ref: string; readonly reply: CarrierReply } | null>
-  /** Asks whether an offer is still valid. The service calls it once `refresh_after_ms` has passed. */
+  /** Asks whether an offer is still valid. The service calls this function when `refresh_after_ms` has passed. */
   readonly refresh?: (call: CarrierCall<Name, Fields, Http> & { readonly offer_ref: string }) => Answer<CarrierRefresh>
-  /** Returns a fresh link when the person clicks; null if the person cannot continue. */
+  /** Returns a fresh link when the person clicks an offer's link; null if the person cannot continue. */
   readonly handoff?: (call: CarrierCall<Name, Fields, Http> & { readonly offer_ref: string }) => Answer<string | null>
 }

@@ -25,8 +25,8 @@ const connectionCodes: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The reply that a thrown error stands for. A bug in the adapter is final; after a connection failure, another ask may
- * succeed.
+ * The reply that a thrown error stands for. A bug in the adapter is final; after a connection failure, another attempt
+ * may succeed.
  */
 export const ofThrown = (thrown: unknown): Unavailable => {
   if (thrown instanceof CarrierHttpError) return ofHttp(thrown)
@@ -38,7 +38,7 @@ const ofHttp = (error: CarrierHttpError): Unavailable =>
   mayRetryLater(error) ? Reply.unavailable(error.reason, error.retry_after_ms ?? undefined) : Reply.failed(error.reason)
 
 /**
- * Whether an error of the adapter's own HTTP client is temporary: the carrier could not be reached, or answered with a
+ * Whether an error of the adapter's own HTTP client is temporary: the carrier could not be reached, or responded with a
  * status that allows a retry.
  */
 const isConnectionFailure = (thrown: unknown): boolean => {

@@ -22,7 +22,7 @@ export interface ConnectionPlace {
  */
 export interface ConnectionTestResult {
   readonly outcome: "ok" | "failed" | "not_tested"
-  /** A sentence for the operator, which contains none of the values; null if the connection works. */
+  /** A sentence for the operator. It contains none of the values. Null if the connection works. */
   readonly message: string | null
 }
 
@@ -128,7 +128,7 @@ const checkValues = (
   return Result.fail(isOther ? [...named, unknownName] : named)
 }
 
-/** The values for the fields that the carrier currently asks for; null if one of them is not set. */
+/** The values for the fields that the carrier currently asks for; null if one of these fields is not set. */
 export const valuesFor = (fields: ConnectionFields, values: ConnectionValues): ConnectionValues | null => {
   const entries = Object.keys(fields).flatMap((name) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined

@@ -48,7 +48,7 @@ export class Connections extends Context.Service<
   Connections,
   {
     /**
-     * Sets an organization's values for a carrier, replacing all earlier ones.
+     * Sets an organization's values for a carrier, replacing all earlier values.
      *
      * Fails with `not_found` if the organization does not exist, and with `invalid_input` if `carrier_id`,
      * `environment` or a value is wrong. Errors never repeat a value. Asks use the new values immediately on this host,
@@ -242,7 +242,7 @@ const makeRecords = Effect.gen(function* () {
     return null
   })
 
-  /** Writes the record's next version, whether or not the current one can be opened. */
+  /** Writes the record's next version, whether or not the current version can be opened. */
   const save = (connection: Connection, previous: Change.StoredRecord | null) =>
     Effect.flatMap(
       sealRecord(
@@ -295,7 +295,7 @@ const tryOut = (
   )
 }
 
-/** Replaces an invalid answer, because adapters are third-party code. */
+/** Replaces an invalid test result with `faulty`. Results are checked because adapters are third-party code. */
 const checked = (answer: ConnectionTest): Effect.Effect<ConnectionTest> =>
   Result.match(AnswerRules.readConnectionTest(answer), {
     onSuccess: (read) => Effect.succeed(read),

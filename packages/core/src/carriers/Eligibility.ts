@@ -5,7 +5,7 @@ import type { CarrierAdapter, CarrierLine, NotAskedReason } from "./Carrier.ts"
 import type { ScenarioName } from "./Scenario.ts"
 import type { ScenarioRole } from "./script.ts"
 
-/** A carrier, and its terms for the line in question. */
+/** A carrier that offers a line, and its terms for that line. */
 export interface Candidate {
   readonly adapter: CarrierAdapter
   readonly line: CarrierLine
@@ -41,8 +41,8 @@ export const candidatesOfAll = (adapters: ReadonlyArray<CarrierAdapter>): Candid
 }
 
 /**
- * The facts beyond the required ones that all of these carriers need. If one of them is missing, no carrier can be
- * asked.
+ * The facts beyond the line's required facts that all of these carriers need. If one of these facts is missing, no
+ * carrier can be asked.
  */
 export const commonNeeds = ([first, ...others]: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
   first === undefined

@@ -10,7 +10,7 @@ import { fromMillis } from "../wire/Timestamp.ts"
 import { type CarrierOffer, type CoveredSubject, maxRef, type NextAction } from "./Carrier.ts"
 import type { SecretFinder } from "./secrets/SecretFinder.ts"
 
-/** What an offer is checked against, besides the rules for every offer. */
+/** The data about a request that the check of its offers needs. */
 export interface OfferContext {
   readonly line: Line
   readonly state: State.StateCode
@@ -32,8 +32,8 @@ export const premiumCap = 100_000_000
 const termsMonths: ReadonlyArray<number> = [1, 6, 12]
 const maxText = 500
 /**
- * The maximum number of characters of a text that are read. The rest would be cut off anyway, unless most of the text
- * is hidden characters.
+ * The maximum number of characters of a text that are read. Later characters would be cut off anyway, unless most of
+ * the text is hidden characters.
  */
 const maxRead = 10 * maxText
 const maxUrl = 8_000
@@ -160,7 +160,7 @@ const maxMembers = 20
 const memberName = /^[a-z][a-z0-9_]{0,63}$/
 
 const linkAtStart = /^(?:[a-z][a-z0-9+.-]*:\S|(?:javascript|vbscript|data|blob|file)\s*:|[/\\])/i
-/** URLs, Markdown links, and text that many programs turn into a link. */
+/** Matches URLs, Markdown links, and text that many programs turn into a link. */
 const linkWithin = /:[/\\]|[/\\]{2}|\]\(|\bwww\./i
 
 /** Whether a text could be followed as a link: it starts like a URL or a path, or contains a link. */
@@ -199,15 +199,16 @@ const brokenMember = (
   path: string,
   { handoff_hosts, secrets }: OfferContext
 ): ReadonlyArray<BrokenRule> => {
-  // The path contains names that the carrier chose, so it is logged only if these look like ordinary names.
+  // The path contains names that the carrier chose, so it is logged only if they look like ordinary names.
   const named = /^[\w.]+$/.test(path) ? path : "extra_actions"
   if (typeof value === "number") return rule(Math.abs(value) <= premiumCap, named, `Must be at most ${premiumCap}.`)
-  // Stripping the markup from a text can turn it into a link.
+  // Stripping the markup from a text can turn the text into a link.
   if (typeof value !== "string" || !(isLink(value) || isLink(clean(value)))) return []
   return [
     ...brokenHandoff(value, handoff_hosts, named),
     ...rule(plain(value) === value, named, "Must have no hidden characters."),
-    // Unlike `handoff_url`, which people reach through a redirect, this link is shown to callers.
+    // This link must not contain a secret, because it is shown to callers. People reach `handoff_url` only through a
+    // redirect.
     ...rule(!secrets.isIn(value), named, "Must not repeat a secret.")
   ]
 }
@@ -228,8 +229,8 @@ const withoutMarkup = (text: string): string => {
 }
 
 /**
- * Makes a function that cleans text from a carrier that received these secrets. It removes secrets last, because markup
- * and hidden characters can split them.
+ * Makes a function that cleans text from a carrier that received these secrets. The function removes secrets last,
+ * because markup and hidden characters can split them.
  */
 export const cleanOf =
   (secrets: SecretFinder) =>

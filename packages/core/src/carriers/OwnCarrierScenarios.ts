@@ -15,7 +15,8 @@ import { type Act, changeOf, type ScenarioRole, type Script, scriptOf, startMs }
 const isOwn = ({ adapter }: Candidate): boolean => adapter.simulation === undefined
 
 /**
- * How many fictional carriers come before a host's own carriers on a line. One more fictional carrier comes after them.
+ * How many fictional carriers come before a host's own carriers in a line's order. One more fictional carrier comes
+ * after them.
  */
 const leadingCarriers = 3
 
@@ -74,7 +75,7 @@ const standIn = ({ adapter, line }: Candidate, script: Script): Candidate => {
 
 const retryAfterMs = 10 * secondMs
 
-/** The reply for an act that makes no offer. Silence is an ask that the carrier accepts but never answers. */
+/** The reply for an act that makes no offer. For silence, the carrier accepts the ask but never answers it. */
 const replyOf = (act: Act, { idempotency_key }: CarrierAsk): CarrierReply => {
   switch (act) {
     case "decline":
@@ -107,7 +108,7 @@ const changeFor = (role: ScenarioRole, { asked_at, scenario }: CarrierAsk) => {
   return change === null ? null : { kind: change.kind, at: asked_at - startMs + change.at_ms }
 }
 
-/** The change that is due now; null if no change is due. */
+/** The scenario's change to the carrier's offers that is due now; null if no change is due. */
 export const dueChange = ({ role }: Candidate, ask: CarrierAsk): "price_updated" | "withdrawn" | null => {
   const change = role === undefined ? null : changeFor(role, ask)
   return change !== null && ask.now >= change.at ? change.kind : null
@@ -125,7 +126,7 @@ export const withScenarioChanges = (
   return change === null ? played : { ...played, refresh_after_ms: Math.max(minuteMs, change.at - now) }
 }
 
-/** Scenarios that need two carriers, because one answers and another does not. */
+/** Scenarios that need two carriers, because one carrier answers and another carrier does not. */
 const twoCarrierScenarios: ReadonlyArray<Scenario.ScenarioName> = ["some_carriers_silent", "incomplete_no_quotes"]
 
 /** The names of the scenarios that these carriers can play on a line. */

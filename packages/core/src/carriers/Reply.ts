@@ -17,7 +17,7 @@ import type {
 export type PartialOffer = Pick<CarrierOffer, "offer_ref"> & {
   readonly [Field in Exclude<keyof CarrierOffer, "offer_ref" | "expires_at">]?: CarrierOffer[Field] | null | undefined
 } & {
-  /** A `Date`, or text with a time and an offset. */
+  /** When the offer expires: a `Date`, or text with a time and an offset. */
   readonly expires_at?: CarrierOffer["expires_at"] | Date | undefined
 }
 
@@ -50,13 +50,13 @@ export const offer = (partialOffer: PartialOffer): CarrierOffer => {
   }
 }
 
-/** The carrier offers these prices. */
+/** A reply: the carrier makes these offers. */
 export const offers = (partialOffers: ReadonlyArray<PartialOffer>): CarrierReply => ({
   kind: "offers",
   offers: partialOffers.map(offer)
 })
 
-/** The carrier does not insure this risk. `message` is shown to the person, so it must not repeat a fact. */
+/** A reply: the carrier does not insure this risk. `message` is shown to the person, so it must not repeat a fact. */
 export const decline = (reason: DeclineReason, message?: string | null): Decline => ({
   kind: "declined",
   reason,
@@ -64,7 +64,7 @@ export const decline = (reason: DeclineReason, message?: string | null): Decline
 })
 
 /**
- * The carrier has accepted the ask and will answer later. `ref` is the carrier's own reference for the ask.
+ * A reply: the carrier has accepted the ask and will answer later. `ref` is the carrier's own reference for the ask.
  *
  * With `poll_after_ms`, the service calls `poll` after that time. Without it, the service waits for the carrier's
  * callback.
@@ -81,17 +81,19 @@ export const pending = (
 /** A question that a carrier asks. Its label is shown to the person, so it must not repeat a fact. */
 export type Question = Extract<CarrierReply, { readonly kind: "question" }>["questions"][number]
 
-/** The carrier needs the answers to one or more questions. */
+/** A reply: the carrier needs the answers to one or more questions. */
 export const question = (...questions: ReadonlyArray<Question>): CarrierReply => ({ kind: "question", questions })
 
-/** The carrier gives no answer now. `retry_after_ms` is how long the carrier asks the service to wait. */
+/** A reply: the carrier gives no answer now. `retry_after_ms` is how long the carrier asks the service to wait. */
 export const unavailable = (reason: NoAnswerReason, retry_after_ms?: number | null): Unavailable => ({
   kind: "unavailable",
   reason,
   ...(Predicate.isNotNullish(retry_after_ms) && { retry_after_ms })
 })
 
-/** The carrier will not answer, not even later. The service neither asks nor polls it again for this request. */
+/**
+ * A reply: the carrier will not answer, not even later. The service neither asks nor polls it again for this request.
+ */
 export const failed = (reason: NoAnswerReason): Unavailable => ({ kind: "unavailable", reason, final: true })
 
 /** An answer to `refresh`: the current offer, and why it is returned. */

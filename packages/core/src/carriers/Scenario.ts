@@ -88,5 +88,5 @@ export const parse = (name: string): ScenarioName | null => (isName(name) ? name
 /** How long a request waits in its queue, in milliseconds of workspace time. */
 export const queueMs = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const
 
-/** In scenarios that refuse a `request_key`, how long the key stays refused after the first call with it. */
+/** In scenarios that refuse a `request_key`, how long the key stays refused after the first call with that key. */
 export const refusedMs = 5_000

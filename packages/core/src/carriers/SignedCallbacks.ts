@@ -18,7 +18,7 @@ const encodeBody = Schema.encodeSync(Body)
 export interface SignedCallbacks {
   /** Writes the callback with which a carrier answers an ask. `ref` is the reference from its `pending` reply. */
   readonly write: (carrier_id: string, ref: string, reply: CarrierReply) => Effect.Effect<CarrierCallback>
-  /** Reads the content of a callback; null if its signature, carrier or form is wrong. */
+  /** Reads the content of a callback; null if the signature, carrier or format is wrong. */
   readonly read: (
     carrier_id: string,
     callback: CarrierCallback

@@ -18,7 +18,10 @@ import { makeCallFunction, makeConnectionTester, reviewOf, settled, unavailableI
 import { type CarrierHttpOptions, optionMistakes } from "./http/CarrierHttpOptions.ts"
 import * as Reply from "./Reply.ts"
 
-/** A carrier's definition has mistakes. The message lists all of them by path, and repeats no value except the ID. */
+/**
+ * A carrier's definition has mistakes. The message lists all mistakes by path, and repeats no value except the
+ * carrier's ID.
+ */
 export class InvalidCarrier extends Data.TaggedError("InvalidCarrier")<{
   readonly carrier_id: string
   readonly mistakes: ReadonlyArray<BrokenRule>

@@ -24,7 +24,7 @@ import * as ExchangeDraft from "./recorder/ExchangeDraft.ts"
  * into the adapter's answers.
  */
 
-/** What a definition says about how to call its functions. */
+/** The parts of a definition that determine how its functions are called. */
 interface DefinitionParts {
   readonly lines: { readonly [name: string]: LineTerms }
   readonly connection?: ConnectionFields
@@ -56,7 +56,7 @@ type ConnectionContext = Pick<CarrierAsk, "connection" | "environment">
 type Limits = Pick<CarrierLine, "attempt_timeout_ms" | "idempotent">
 
 /**
- * Calls a function with an HTTP client and a signal. Fails if the call lacks something that the function's type
+ * Calls a function with an HTTP client and a signal. Dies if the call lacks something that the function's type
  * promises.
  */
 const callWith = <G extends ConnectionContext, Call, A>(
@@ -75,9 +75,7 @@ const callWith = <G extends ConnectionContext, Call, A>(
     })
   )
 
-/**
- * Makes a function that calls the functions of a definition. A line without its own limits gets the limits in `usual`.
- */
+/** Makes a function that calls the functions of a definition. A line without its own limits gets `defaultLimits`. */
 export const makeCallFunction =
   <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
     definition: CarrierDefinition<Name, Fields, Http>,
@@ -131,7 +129,7 @@ const httpOf = (
     ? Effect.undefined
     : CarrierHttp.make(http, { environment, connection, timeout_ms, idempotent, signal })
 
-/** What `appetite` receives for an ask. */
+/** The argument of `appetite` for an ask. */
 export const reviewOf = <
   Name extends LineName,
   Fields extends ConnectionFields,

@@ -11,7 +11,7 @@ const scenarioExpiry = (scenario: ScenarioName | null, answeredAt: number): Part
 
 const noPrice = { premium: null, term_months: null, billing_cycle: null, fees: [], handoff_url: null }
 
-/** Adds values that no documentation lists, so that clients can test that they tolerate them. */
+/** Adds undocumented values, so that developers can test that their clients tolerate such values. */
 const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
   ...offer,
   reason: "sandbox_unlisted_reason",

@@ -2,8 +2,8 @@ import { minuteMs, secondMs } from "../wire/Timestamp.ts"
 import type { ScenarioName } from "./Scenario.ts"
 
 /*
- * What carriers do in each scenario. All times count from the scenario's beginning, which is one second before the
- * carrier is asked. A scenario begins when its request starts, unless the request waited in the queue.
+ * What carriers do in each scenario. All times count from the scenario's beginning, one second before the carrier is
+ * asked. A scenario begins when its request starts, unless the request waited in the queue.
  */
 
 /** How long after a scenario's beginning the carriers are asked. */
@@ -12,7 +12,7 @@ export const startMs = secondMs
 /** How a carrier behaves in one ask. With `rules`, its own underwriting rules decide. */
 export type Act = "rules" | "quote" | "decline" | "question" | "error" | "silent"
 
-/** A carrier's position among the carriers of a line, which decides its role in a scenario. */
+/** A carrier's position among the carriers of a line. The position decides the carrier's role in a scenario. */
 export interface ScenarioRole {
   /** The name of the line. */
   readonly line: string
@@ -40,7 +40,7 @@ const spreadAnswerMs = ({ position, count }: ScenarioRole): number => {
   return slowFirstMs + share - (share % secondMs)
 }
 
-// If more carriers than this offer the line, one of them declines while another is silent.
+// If more carriers than this offer the line, one carrier declines while another is silent.
 const fewCarriers = 3
 
 const silent: Script = { act: "silent", at_ms: null }
@@ -93,7 +93,10 @@ export const scriptOf = (scenario: ScenarioName | null, role: ScenarioRole): Scr
   }
 }
 
-/** When an offer changes after it was made, in milliseconds after the scenario begins; null if it never changes. */
+/**
+ * How an offer changes after it was made, and when, in milliseconds after the scenario begins; null if the offer never
+ * changes.
+ */
 export const changeOf = (
   scenario: ScenarioName | null,
   role: ScenarioRole
@@ -113,9 +116,9 @@ const longestPollMs = 10 * secondMs
 const shortestPollMs = 2 * secondMs
 
 /**
- * How long to wait before the next poll of an answer that is ready in `leftMs` (null: never).
+ * How long to wait before the next poll of an answer that is ready in `leftMs`, or never if `leftMs` is null.
  *
- * Waits are two to ten seconds, and the last one ends when the answer is ready.
+ * Waits are two to ten seconds, and the last wait ends when the answer is ready.
  */
 export const pollAfter = (leftMs: number | null): number => {
   if (leftMs === null || leftMs >= longestPollMs + shortestPollMs) return longestPollMs

@@ -88,8 +88,8 @@ export type StartMethod<OwnLine extends Line> = <const Name extends OwnLine["nam
 /** Options for `wait_for_quotes`. */
 export interface WaitOptions {
   /**
-   * Ends the wait early if it returns true, such as `({ quotes }) => quotes.length > 0`. It is called once for each
-   * change.
+   * Ends the wait early if this function returns true, such as `({ quotes }) => quotes.length > 0`. The function is
+   * called with the first response, and then once for each change.
    */
   readonly until?: ((answer: AnswerOf<"get_quote_request">) => boolean) | undefined
   /** How long to wait, in milliseconds: 120,000 by default, a day at most. */
@@ -129,7 +129,7 @@ export interface EventFeed extends AsyncIterable<AnswerOf<"list_events">["events
    * time. Null means the oldest event.
    *
    * The cursor moves only with the last event on a page. After a restart, you can therefore receive events from one
-   * page again: skip those whose `id` you have already handled. With `limit: 1`, the cursor moves with every event.
+   * page again: skip events whose `id` you have already handled. With `limit: 1`, the cursor moves with every event.
    */
   readonly cursor: string | null
 }

@@ -5,14 +5,14 @@ export interface Mistake {
 }
 
 /**
- * A function was called with an argument that it cannot use. It has the same fields as the `InvalidArgument` of
+ * A function was called with an argument that it cannot use. This error has the same fields as the `InvalidArgument` of
  * `@quotewire/core`. The message names every wrong field and says what it must be, and never repeats a value.
  */
 export class InvalidArgument extends TypeError {
   readonly _tag = "InvalidArgument"
-  /** The error's code. Every error of the promise functions has one. */
+  /** The error's code. Every error of the promise functions has a code. */
   readonly code = "invalid_argument"
-  /** Every mistake. The message also lists them, one on each line. */
+  /** Every mistake. The message also lists the mistakes, one on each line. */
   readonly mistakes: ReadonlyArray<Mistake>
   static {
     InvalidArgument.prototype.name = "InvalidArgument"

@@ -13,13 +13,13 @@ export interface Transport {
   /** Calls an operation with its input, and resolves with the operation's response. */
   readonly call: (name: AnyOperation["name"], input: unknown, options: CallOptions) => Promise<unknown>
   readonly sleep: Sleep
-  /** Throws if an option breaks a rule; by default the client's own `InvalidArgument`. */
+  /** Checks options, and throws if one breaks a rule; by default it throws the client's own `InvalidArgument`. */
   readonly check?: CheckRules
 }
 
 /**
  * Makes a client that calls through a transport. `embed` passes a transport that stays in the process, and `connect`
- * one that uses HTTP.
+ * passes a transport that uses HTTP.
  */
 export const makeClient = <OwnLine extends Line = StandardLine>({
   call,

@@ -11,7 +11,7 @@ const longestMs = 8_000
  *
  * The error's `retry_action` decides: `retry` and `wait` allow a retry. The pause doubles with each failure, from half
  * a second to eight seconds, and is at least `retry_after_seconds`. `failures` is the number of consecutive failures
- * before this one.
+ * before this failure.
  */
 export const retryPause = (error: unknown, failures: number): number | null => {
   if (typeof error !== "object" || error === null || !("retry_action" in error)) return null

@@ -32,7 +32,7 @@ export const makeWaitForQuotes =
       () => timer.abort(timedOut),
       () => {}
     )
-    /** The latest response. If the time is up, the wait resolves with it. */
+    /** The latest response, with which the wait resolves when the time is up. */
     let newest: Answer | null = null
     /** The error with which the wait rejects if the time is up without a response. */
     let failure: unknown = timedOut

@@ -1,4 +1,4 @@
-/** A map with a maximum size. When it is full, a new entry replaces the oldest. */
+/** A map with a maximum size. When it is full, a new entry replaces the oldest entry. */
 export class BoundedMap<K, V> extends Map<K, V> {
   private readonly max: number
 

@@ -48,7 +48,7 @@ const causesOf = (thrown: unknown, causes: number): ReadonlyArray<unknown> =>
     ? [thrown, ...causesOf(thrown.cause, causes - 1)]
     : [thrown]
 
-/** Logs that code outside the core failed, and where. Its error messages are not logged. */
+/** Logs that code outside the core failed, and where. The code's error messages are not logged. */
 export const log = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Effect.logWarning(message, Cause.die(redacted(Cause.squash(cause))))
 
@@ -91,8 +91,8 @@ export const redactThrown = <A>(call: () => A): A => {
 /**
  * Calls a function of the embedding program, such as `on_expired`, and handles its failure.
  *
- * It does not wait for a returned promise. If the function throws or its promise rejects, it passes the error to
- * `failed`, because an unhandled rejection would end the process.
+ * Does not wait for a returned promise. If the function throws or its promise rejects, passes the error to `failed`,
+ * because an unhandled rejection would end the process.
  */
 export const callHook = (hook: () => unknown, failed: (thrown: unknown) => Effect.Effect<void>): Effect.Effect<void> =>
   Effect.suspend(() => {

@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 
 /**
- * The slot of a running job. A runner has a limited number of slots, so a job frees its slot while it calls another
+ * The slot of a running job. A runner has a limited number of slots, so a job releases its slot while it calls another
  * system.
  */
 export const JobSlot = Context.Reference<{

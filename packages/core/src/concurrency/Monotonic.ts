@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
 
-/** The milliseconds of a clock's monotonic time. */
+/** A clock's monotonic time in milliseconds. */
 export const millisOf = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
 
 /** Monotonic time in milliseconds, for measuring durations: it does not jump when the machine's wall clock is set. */

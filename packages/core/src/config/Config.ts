@@ -24,7 +24,10 @@ export interface Config<OwnLine extends Line = Line> {
   readonly ratings?: ReadonlyArray<Rating>
   /** Your own carriers. The fictional carriers are asked too, unless you disable them. */
   readonly carriers?: ReadonlyArray<CarrierAdapter>
-  /** Whether the sandbox includes the fictional carriers; true by default. They are never asked in live. */
+  /**
+   * Whether the sandbox includes the fictional carriers; true by default. The fictional carriers are never asked in
+   * live.
+   */
   readonly fictional_carriers?: boolean
   /**
    * How requests reach carriers, such as `CarrierTransports.layer({ public_addresses_only: true })` from
@@ -42,12 +45,15 @@ export interface Config<OwnLine extends Line = Line> {
   /**
    * The revisions of the API contract to serve, newest first; by default only this release's revision.
    *
-   * An older revision describes its differences from the newest one. Use `Revision.renames` for renamed fields.
+   * An older revision describes its differences from the newest revision. Use `Revision.renames` for renamed fields.
    */
   readonly revisions?: Served
   /** Which exchanges with carriers are recorded; by default all in the sandbox, and only failures in live. */
   readonly exchange_recording?: Partial<{ readonly [E in Environment]: RecordedExchanges }>
-  /** How many days recorded exchanges are kept; 7 by default. They are never kept longer than the facts. */
+  /**
+   * How many days recorded exchanges are kept; 7 by default. They are never kept longer than the facts about the
+   * person.
+   */
   readonly exchanges_days?: number
   /**
    * Called after every exchange with a carrier that is not fictional. The function gets no bodies, and must neither

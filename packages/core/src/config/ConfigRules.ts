@@ -21,7 +21,7 @@ export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{
   /** The wrong options, each with its path and what it must be. */
   readonly mistakes?: ReadonlyArray<FieldError>
 }> {
-  /** The error's code. Every error of the promise functions has one. */
+  /** The error's code. Every error of the promise functions has a code. */
   readonly code = "invalid_config"
 }
 
@@ -137,8 +137,8 @@ const isUnset = (values: Readonly<Record<string, unknown>>, { path }: FieldError
   Object.entries(values).some(([name, value]) => value === undefined && path === `values.${name}`)
 
 /**
- * A connection's mistake, with its path in the option. A mistake that is not about a value is reported for the carrier
- * as a whole.
+ * A mistake in a connection, with its path in the option. A mistake that is not about a value is reported for the
+ * carrier as a whole.
  */
 const inConnection =
   (carrierId: string) =>
@@ -185,7 +185,7 @@ export const checkOptions = (
   return faults.length === 0 ? null : invalidConfig(faults)
 }
 
-/** Reads a configuration. It also checks types, because the configuration file may never have been type-checked. */
+/** Reads a configuration. Also checks types, because the configuration file may never have been type-checked. */
 export const readConfig = (value: unknown): Result.Result<Config, InvalidConfig> =>
   isConfig(value) ? Result.succeed(value) : Result.fail(invalidConfig(mistakesIn(value, configRules)))
 

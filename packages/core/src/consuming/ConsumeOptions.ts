@@ -89,7 +89,7 @@ export interface ConsumeOptions {
   readonly log_messages?: boolean
 }
 
-/** A consumer's name, handler or options are invalid. The message names each mistake, and what to do about it. */
+/** A consumer's name, handler or options are invalid. The message names each mistake, and how to correct it. */
 export class InvalidConsumer extends Data.TaggedError("InvalidConsumer")<{ readonly message: string }> {
   readonly code = "invalid_consumer"
 }

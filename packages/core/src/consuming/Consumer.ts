@@ -23,7 +23,7 @@ export const Consumer = Schema.Struct({
   failures: Schema.Int,
   /** How many processes have died while they ran only the next event. */
   deaths: Schema.Int,
-  /** The number of the event that runs alone in its process now; null if no event runs alone. */
+  /** The feed number of the event that now runs alone in its process; null if no event runs alone. */
   alone: Schema.NullOr(Schema.Int),
   /**
    * The events that may have been running when a process died: all events up to `through`. `since` is when the death
@@ -70,7 +70,7 @@ export type ConsumerStart = typeof ConsumerStart.Type
  */
 export const startKind = Kind.make({ name: "consumer_start", schema: ConsumerStart, survives_reset: true })
 
-/** How often a failing event is attempted, and how long the consumer waits between attempts, in milliseconds. */
+/** How many times a failing event is attempted, and how long the consumer waits between attempts, in milliseconds. */
 export interface RetryPolicy {
   readonly max_attempts: number
   readonly backoff_ms: number
@@ -122,7 +122,7 @@ export const claimableAt = (consumer: Consumer, holder: string): number =>
 
 /**
  * Whether the last holder has died. Call this only when the consumer can be claimed: by then, a living holder would
- * have released it.
+ * have released the consumer.
  */
 export const hasHolderDied = (consumer: Consumer, holder: string): boolean => othersLease(consumer, holder) !== null
 
@@ -190,13 +190,13 @@ export const failed = (consumer: Consumer, now: number, policy: RetryPolicy): Co
 const backoffOf = (failures: number, { backoff_ms, max_backoff_ms }: RetryPolicy): number =>
   Math.min(max_backoff_ms, backoff_ms * 2 ** Math.min(failures - 1, 30))
 
-/** Whether to park the next event, which has just failed. */
+/** Whether to park the next event after its latest attempt has failed. */
 export const isExhausted = ({ failures }: Consumer, { max_attempts }: RetryPolicy): boolean => failures >= max_attempts
 
 /**
- * Whether to park the next event without another attempt. It is parked if it has failed too often and at least one
- * process died while it handled nothing else. One failure is never enough, because the death may have had another
- * cause.
+ * Whether to park the next event without another attempt. The event is parked if it has failed too many times and at
+ * least one process died while that process handled nothing else. One failure is never enough, because the death may
+ * have had another cause.
  */
 export const isExhaustedByDeaths = ({ deaths, failures }: Consumer, { max_attempts }: RetryPolicy): boolean =>
   deaths > 0 && failures >= Math.max(max_attempts, 2)

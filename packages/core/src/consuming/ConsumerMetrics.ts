@@ -23,14 +23,14 @@ export const countParked = (consumer: string): Effect.Effect<void> =>
 /** How far the consumer was behind in a workspace when this process last looked. */
 interface LagReading {
   readonly lag_ms: number
-  /** When this process last looked, in milliseconds of real time. */
+  /** When this process last looked at the workspace, in milliseconds of real time. */
   readonly at: number
 }
 
 const maxWorkspaces = 1_000
 /**
- * A workspace's lag is dropped if this process has not looked at it for this long, because another process handles the
- * workspace now. This is longer than any default pause.
+ * A workspace's lag is dropped if this process has not looked at the workspace for this long, because another process
+ * handles the workspace now. This is longer than any default pause.
  */
 const forgottenAfterMs = 2 * minuteMs
 

@@ -13,7 +13,7 @@ export const loadConsumer = (
   name: string
 ): Effect.Effect<Consumer.Consumer | null, StorageUnavailable> => readOne(storage, Consumer.kind, workspace_id, name)
 
-/** When the name was first used, with the version of the record; null if it was never used. */
+/** When a consumer's name was first used, and the version of the record about this; null if the name was never used. */
 export const loadStart = (storage: StorageService, name: string) =>
   Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: Consumer.startKind.name, id: name }), (stored) =>
     Option.isNone(stored) ? null : { ...Consumer.startKind.value(stored.value), version: stored.value.version }

@@ -14,7 +14,7 @@ const pagePauseMs = secondMs
 
 /** Runs a fiber for each workspace in which a consumer may have work. */
 export interface Dispatcher {
-  /** Checks a workspace for events, by starting its fiber or waking the running one. */
+  /** Checks a workspace for events, by starting the workspace's fiber or waking the running fiber. */
   readonly dispatch: (id: WorkspaceId) => void
   /** Wakes all fibers. */
   readonly wakeAll: () => void

@@ -1,10 +1,11 @@
 import { Deferred, Effect, Semaphore } from "effect"
 
 /**
- * Decides when this process's handlers run: several together, or one alone, to find out which event kills the process.
+ * Decides when this process's handlers run: several handlers concurrently, or one handler alone, to find out which
+ * event kills the process.
  */
 export interface HandlerLock {
-  /** Runs a handler together with others, unless a handler runs alone. */
+  /** Runs a handler concurrently with other handlers. While another handler runs alone, this handler waits. */
   readonly together: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Waits until no handler is running, and then runs a handler alone. Handlers that arrive in the meantime wait. */
   readonly alone: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>

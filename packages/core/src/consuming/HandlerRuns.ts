@@ -20,7 +20,7 @@ export interface HandlerRuns {
   readonly settled: Effect.Effect<void>
 }
 
-/** Makes the handler's runs for one workspace. No attempt has begun yet. */
+/** Makes the `HandlerRuns` of one workspace. No attempt has begun yet. */
 export const make = (
   start: StartHandler,
   { log_messages, name, timeout_ms }: ConsumeSettings,

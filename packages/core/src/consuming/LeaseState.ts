@@ -1,6 +1,6 @@
 import type * as Consumer from "./Consumer.ts"
 
-/** What a process knows about a consumer whose lease it holds. */
+/** A process's view of a consumer whose lease the process holds. */
 export interface LeaseState {
   /** The current state, which may be ahead of storage. */
   readonly current: Consumer.Consumer

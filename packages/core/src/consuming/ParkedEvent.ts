@@ -6,7 +6,7 @@ import * as Kind from "../storage/Kind.ts"
 import type { EventId, OrganizationId } from "../wire/Ids.ts"
 import { fromMillis, type Timestamp } from "../wire/Timestamp.ts"
 
-/** An event that failed too often, as stored. */
+/** An event that failed too many times, as stored. */
 export const StoredParkedEvent = Schema.Struct({
   consumer: Schema.String,
   event: Event,
@@ -51,7 +51,7 @@ export interface ParkedEventPlace {
   readonly event_id: EventId
 }
 
-/** An event that failed too often, as in a dead-letter queue. The consumer continues without it. */
+/** An event that failed too many times, as in a dead-letter queue. The consumer continues with the next event. */
 export interface ParkedEvent extends ParkedEventPlace {
   readonly event: Event
   /** How many attempts have failed. */
@@ -110,7 +110,7 @@ export const afterDeath = (parked: StoredParkedEvent): StoredParkedEvent => ({
 /** The `error` of an event during whose handling the process ended. */
 export const processEnded = "process_ended"
 
-/** Whether a parked event still waits for its retry, or for somebody to retry or drop it. */
+/** Whether a parked event still waits for a requested retry, or for an operator to retry or drop it. */
 export const isOpen = ({ status }: StoredParkedEvent): boolean => status === "parked" || isRetried({ status })
 
 /** Whether a retry was requested and has not ended yet. */

@@ -7,7 +7,7 @@ import type { Lag } from "./ConsumerMetrics.ts"
 import type { HandlerLock } from "./HandlerLock.ts"
 import type { HandlerRuns } from "./HandlerRuns.ts"
 
-/** What a running consumer uses in all workspaces. */
+/** The services, settings and state that a running consumer uses in all workspaces. */
 export interface ConsumerContext {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
@@ -26,7 +26,7 @@ export interface ConsumerContext {
   readonly lag: Lag
 }
 
-/** What a running consumer uses in one workspace. */
+/** The services, settings and state that a running consumer uses in one workspace. */
 export interface WorkspaceContext extends ConsumerContext {
   readonly workspace: Workspace
   readonly runs: HandlerRuns

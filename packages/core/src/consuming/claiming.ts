@@ -9,7 +9,7 @@ import * as LeasedConsumer from "./LeasedConsumer.ts"
 import { judgeRetry } from "./parking.ts"
 import type { WorkspaceContext } from "./WorkspaceContext.ts"
 
-/** How long to wait at most before the next turn, in milliseconds; null if no event is left. */
+/** The longest wait before the next turn, in milliseconds; null if no event is left. */
 export type NextTurn = { readonly wait_ms: number } | null
 
 /** A consumer that this process has claimed. */

@@ -103,7 +103,7 @@ const tryEvent = Effect.fnUntraced(function* (
 
 const eventOf = (body: StoredEvent["body"]): Event => Json.decode(Json.fromText<Event>(body))
 
-/** Handles one event. Returns whether the consumer may continue with the next one. */
+/** Handles one event. Returns whether the consumer may continue with the next event. */
 const handle = Effect.fnUntraced(function* (
   context: WorkspaceContext,
   leasedConsumer: LeasedConsumer,

@@ -19,7 +19,7 @@ export interface ConsumerPlace {
   readonly position: number
   /** How many events come after the position. Events of all types count. */
   readonly behind: number
-  /** How many parked events wait for somebody to retry or drop them. */
+  /** How many parked events wait for an operator to retry or drop them. */
   readonly parked: number
 }
 
@@ -33,8 +33,8 @@ export interface ConsumerStatus {
   readonly behind: number
   readonly parked: number
   /**
-   * At most 100 workspaces in which there is something to do: first those with parked events, then those that are
-   * furthest behind.
+   * At most 100 workspaces that have parked or unhandled events: first the workspaces with parked events, then the
+   * workspaces that are furthest behind.
    */
   readonly places: ReadonlyArray<ConsumerPlace>
 }

@@ -11,7 +11,7 @@ import type { LeasedConsumer } from "./LeasedConsumer.ts"
 import * as ParkedEvent from "./ParkedEvent.ts"
 import { annotationsOf, type WorkspaceContext } from "./WorkspaceContext.ts"
 
-/** An event whose handler failed too often. */
+/** An event whose handler failed too many times. */
 export interface FailedEvent {
   readonly event: Event
   /** The event's number in the feed. */
@@ -109,7 +109,7 @@ export const retryParked = Effect.fnUntraced(function* (context: WorkspaceContex
 export interface RetryDeath {
   /** The next version of the parked event's record. */
   readonly record: StoredRecord
-  /** Whether the event killed the process. It did if it ran alone. */
+  /** Whether the event killed the process. True if the event ran alone. */
   readonly isGuilty: boolean
 }
 

@@ -45,8 +45,8 @@ const startAtEnd = Effect.fnUntraced(function* (
  * Gives a consumer with a new name its position in every feed. Returns when the name was first used, in milliseconds of
  * real time.
  *
- * If a process dies halfway, the next one continues with the same time, so that no workspace that was created in the
- * meantime is skipped.
+ * If a process dies halfway, the next process continues with the same time, so that no workspace that was created in
+ * the meantime is skipped.
  */
 export const storeStartPositions = Effect.fnUntraced(function* (
   storage: StorageService,

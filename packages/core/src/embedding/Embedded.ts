@@ -49,8 +49,8 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   /** Sends webhooks. Without this option, no subscription can be created. */
   readonly webhooks?: Layer.Layer<WebhookSender>
   /**
-   * Your own carriers, in addition to the sandbox's fictional carriers. The service does not start if one of them is
-   * invalid.
+   * Your own carriers, in addition to the sandbox's fictional carriers. The service does not start if one of your
+   * carriers is invalid.
    *
    * If you pass a layer, it replaces all carriers, and `fictional_carriers` has no effect.
    */
@@ -71,7 +71,8 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   readonly feedback?: boolean
   /**
    * Rate limits. By default, callers that arrive through a host have the limits in the API contract
-   * (`Allowance.standardLimits`), and your own program's calls have no limits. If you set limits, they apply to both.
+   * (`Allowance.standardLimits`), and your own program's calls have no limits. If you set limits, they apply to both
+   * kinds of calls.
    */
   readonly limits?: Limits
   /** How long `close` waits for running work, in milliseconds; 8,000 by default. */
@@ -108,16 +109,15 @@ export interface GivenParkedEventPlace {
  * - seal keys: `sealStatus`, `rotateSealKeys`
  * - hosts and Effect: `run`, `log`
  *
- * What you call depends on who acts:
- * - The holder of a key: `client(key)` has every operation of the API, and sees only the key's workspace.
- * - An operator: `operators.as({ name })` has every operation for operators, and sees all organizations. It checks the
- *   operator's scopes and records each call in the audit log.
- * - Your program itself: the methods below see all organizations, need no scopes and write no audit log. Some do the
- *   same as an operator's operation: `createKey` matches `create_key`.
+ * What you call depends on who acts: - The holder of a key: `client(key)` has every operation of the API, and sees only
+ * the key's workspace. - An operator: `operators.as({ name })` has every operation for operators, and sees all
+ * organizations. It checks the operator's scopes and records each call in the audit log. - Your program itself: the
+ * methods below see all organizations, need no scopes and write no audit log. Some methods do the same as an operator's
+ * operation: `createKey` matches `create_key`.
  *
  * Operations, and all fields of inputs, options and responses, are in snake_case, as on the wire. A client's
- * `wait_for_quotes` and `events` are named like the operations beside them. All other functions and methods are in
- * camelCase.
+ * `wait_for_quotes` and `events` follow the naming of the operations beside them. All other functions and methods are
+ * in camelCase.
  *
  * IDs are strings, as the service returns them. A method that expects the ID of an organization or key rejects other
  * text with `not_found`.
@@ -141,8 +141,8 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   readonly client: (key: string) => Client<OwnLine>
   /**
    * Closes the service: ends pending long polls immediately, stops consumers, finishes running work within the grace
-   * period, and releases all resources. Handlers such as `nodeHandler` refuse new requests, and finish those that are
-   * running.
+   * period, and releases all resources. Handlers such as `nodeHandler` refuse new requests, and finish the running
+   * requests.
    *
    * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.
    */
@@ -156,7 +156,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   readonly listOrganizations: () => Promise<ReadonlyArray<EmbeddedOrganization>>
   /** Lists an organization's keys, oldest first. The list contains metadata, never the keys themselves. */
   readonly listKeys: (organization_id: string) => Promise<ReadonlyArray<EmbeddedKey>>
-  /** Revokes a key. From now on, calls with it are refused. */
+  /** Revokes a key. From now on, calls with the key are refused. */
   readonly revokeKey: (key_id: string) => Promise<EmbeddedKey>
 
   // Events, handled in this process.
@@ -176,7 +176,8 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    */
   readonly listConsumers: () => Promise<ReadonlyArray<ConsumerStatus>>
   /**
-   * Lists the events that a consumer has parked after too many failures. Within each workspace, the oldest come first.
+   * Lists the events that a consumer has parked after too many failures. Within each workspace, the oldest events come
+   * first.
    */
   readonly listParkedEvents: (name: string, filter?: ParkedEventFilter) => Promise<ReadonlyArray<ParkedEvent>>
   /**
@@ -216,16 +217,16 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   readonly carrierStatus: (options?: Unbranded<CarrierStatusOptions>) => Promise<CarrierStatusPage>
   /**
    * Closes a carrier's open circuits for all hosts, for example after the carrier reports that it has recovered.
-   * Returns their new status. The log says that an operator closed them.
+   * Returns the circuits' new status. The log says that an operator closed the circuits.
    *
-   * Rejects with `invalid_input` if a carrier, line or organization is wrong; the error names it.
+   * Rejects with `invalid_input` if a carrier, line or organization is wrong; the error names the wrong field.
    */
   readonly resetCarrier: (circuits: Unbranded<CircuitsToReset>) => Promise<ReadonlyArray<CarrierStatus>>
   /**
    * Accepts a carrier's callback. Pass on its headers, with names in lower case, and the raw bytes of its body.
    *
-   * Resolves to false if the callback is not genuine or matches no ask; answer the carrier with 404. Rejects with
-   * `service_unavailable` if the carrier must resend the callback after `retry_after_seconds`.
+   * Resolves to false if the callback is not genuine or matches no ask; respond to the carrier with 404 in that case.
+   * Rejects with `service_unavailable` if the carrier must resend the callback after `retry_after_seconds`.
    */
   readonly carrierCallback: (carrier_id: string, callback: CarrierCallback) => Promise<boolean>
 
@@ -264,8 +265,8 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   // Operators' access, with scopes and an audit log.
 
   /**
-   * What operators can do. You name the acting operator for the audit log. Also manages the tokens for the operators'
-   * API, which a host serves with `operators: true`.
+   * The operators' methods. You name the acting operator for the audit log. `operators` also manages the tokens for the
+   * operators' API, which a host serves with `operators: true`.
    */
   readonly operators: Operators
 

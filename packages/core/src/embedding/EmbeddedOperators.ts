@@ -80,13 +80,13 @@ export interface ActingOperator {
 
 /** The operators' methods of an embedded service. */
 export interface Operators {
-  /** Creates a token for a host's operators' API, and returns it. It cannot be shown again. */
+  /** Creates a token for a host's operators' API, and returns it. The token cannot be shown again. */
   readonly createToken: (
     options: OperatorTokenOptions
   ) => Promise<{ readonly token: string; readonly details: EmbeddedOperatorToken }>
-  /** Lists the tokens, oldest first, including expired and revoked ones. */
+  /** Lists the tokens, oldest first, including expired and revoked tokens. */
   readonly listTokens: () => Promise<ReadonlyArray<EmbeddedOperatorToken>>
-  /** Revokes a token. Every host refuses the next call with it. */
+  /** Revokes a token. Every host refuses the next call with the token. */
   readonly revokeToken: (token_id: string) => Promise<EmbeddedOperatorToken>
   /**
    * Returns all operators' operations as methods, on behalf of the person or program that you name. Each call is

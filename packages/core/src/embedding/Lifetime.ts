@@ -16,8 +16,8 @@ export interface Lifetime {
   /** Waits for a number of milliseconds. `close` does not wait for a sleep to end. */
   readonly sleep: Sleep
   /**
-   * Closes the service. `stop` stops what the program itself has started, such as consumers. It runs within the grace
-   * period.
+   * Closes the service. `stop` stops what the program itself has started, such as consumers. `stop` runs within the
+   * grace period.
    */
   readonly close: (stop: () => Promise<unknown>) => Promise<void>
 }

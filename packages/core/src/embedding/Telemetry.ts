@@ -1,8 +1,8 @@
 import { Cause, Context, Effect, Exit, Layer, Metric, Option, Predicate, Tracer } from "effect"
 
 /*
- * Sends the service's spans and metrics to a program's OpenTelemetry. Structural types replace those of
- * `@opentelemetry/api`, so that the core does not depend on that package.
+ * Sends the service's spans and metrics to a program's OpenTelemetry API. This module declares the types that it needs,
+ * so that the core does not depend on `@opentelemetry/api`.
  */
 
 /**
@@ -151,8 +151,8 @@ class ServiceSpan extends Tracer.NativeSpan {
 }
 
 /**
- * The error's name, used as the span's message. The error's own message can repeat text from a carrier or from the
- * program's code.
+ * The error's name, used as the span's message. The error's own message is not used, because it can repeat text from a
+ * carrier or from the program's code.
  */
 const messageOf = (cause: Cause.Cause<unknown>): { readonly message?: string } => {
   const error = Cause.squash(cause)

@@ -70,7 +70,7 @@ export const rotateSealKeys = checker(
 export const timeline = checker("timeline")
 export const listParkedEvents = checker("listParkedEvents")
 
-/** Reads an ID from text. Other text fails with `not_found`, like an unknown ID. */
+/** Reads an ID from text. Text that is not an ID fails with `not_found`, like an unknown ID. */
 const idOf =
   <Id>(schema: Schema.Decoder<Id>) =>
   (text: string): Effect.Effect<Id, ApiError.ApiError<"not_found">> =>

@@ -134,7 +134,7 @@ const callWith = (
     return Pipeline.call(operation, {
       request_id,
       credentials: { key, read_handle: options.read_handle ?? null, address: "embedded", keyless: false },
-      // The types of the methods describe the newest revision.
+      // The methods' types describe the newest revision, so every call uses it.
       revision: "current",
       idempotency_key: options.idempotency_key ?? (operation.idempotent ? request_id : null),
       input: Effect.succeed(input)

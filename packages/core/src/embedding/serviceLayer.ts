@@ -63,7 +63,7 @@ const carriersOf = (
   return carriers(option === undefined ? config : { ...config, carriers: option })
 }
 
-/** The seal keys that were passed, which have already been checked; random keys if none were passed. */
+/** The seal keys from the options, which have already been checked; random keys if the option is absent. */
 const sealKeysOf = (
   option: sealKeys.GivenSealKeys | undefined
 ): Layer.Layer<SealKeys, never, SecureRandom.SecureRandom> => {

@@ -40,15 +40,16 @@ export type EventType = Exclude<Type, `purchase.${string}`>
 export const choosable: ReadonlyArray<string> = types.filter((type) => type !== "webhook.test")
 
 /**
- * The type of an event. It can be any text, because new types can appear at any time; documents list the known types.
+ * The type of an event. It can be any text, because new types can appear at any time; the API's documents list the
+ * known types.
  */
 export const TypeName = Schema.String.annotate({ jsonSchema: { type: "string", enum: choosable } })
 
 /** What an event can be about. New resources can appear at any time. */
 export const ResourceType = Schema.Literals(["quote_request", "quote"])
 
-// The schema accepts every event type with every resource type. Only the TypeScript type `Event` says which belong
-// together.
+// The schema accepts every event type with every resource type. Only the TypeScript type `Event` says which types
+// belong together.
 const AnyEvent = Schema.Struct({
   id: EventId.annotateKey({ description: "The identifier of the event: handle each identifier once" }),
   type: TypeName.annotateKey({ description: "What happened. New types can be added: always have a default branch" }),
@@ -103,7 +104,7 @@ export const record = (options: {
   readonly environment: Environment
   readonly line: LineName
   readonly resource: Event["resource"]
-  /** The quote request to which a quote belongs. With it, the feed can find the events of a request's quotes. */
+  /** The quote request to which a quote belongs. With this ID, the feed can find the events of a request's quotes. */
   readonly quote_request_id?: QuoteRequestId
 }): NewEvent => {
   const event: AnyEvent = {

@@ -34,7 +34,7 @@ const isIssued = (digits: string): boolean =>
     return first >= from && first <= to && lengths.includes(digits.length)
   })
 
-/** Whether the Luhn check digit matches. All payment cards have one. */
+/** Whether the Luhn check digit matches. All payment card numbers end with such a digit. */
 const passesLuhn = (digits: string): boolean => {
   let sum = 0
   for (let i = 0; i < digits.length; i++) {

@@ -42,8 +42,8 @@ export class Feedback extends Context.Service<
       id: string
     ) => Effect.Effect<Json.Json<FeedbackReport>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * For operators: lists a workspace's reports with their text, oldest first. `after` is the ID of the report before
-     * the first one to list.
+     * For operators: lists a workspace's reports with their text, oldest first. `after` is the ID of the last report on
+     * the previous page.
      */
     readonly reports: (
       workspace_id: WorkspaceId,

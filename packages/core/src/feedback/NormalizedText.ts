@@ -20,8 +20,8 @@ const asciiDigit = (digit: string): string => {
 }
 
 /**
- * Replaces text that is blanked out. No number contains a line break, so the text before and after it is never read as
- * one number.
+ * Replaces text that is blanked out. No number contains a line break, so the text before and after the gap is never
+ * read as one number.
  */
 const gap = "\n"
 

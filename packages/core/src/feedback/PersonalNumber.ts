@@ -5,7 +5,8 @@ import { plain, withoutIdentifiers } from "./NormalizedText.ts"
 export type PersonalNumber = "national_id" | "card_number" | "drivers_license"
 
 /**
- * Finds text that looks like a national ID, a driver's license number or a card number (api.md, Personal numbers).
+ * Returns which personal number a text seems to contain: a national ID, a card number or a driver's license number;
+ * null if none (api.md, Personal numbers).
  *
  * A number in an unmistakable format always matches. Plain digits match only near a word that says what they are. Phone
  * numbers, ZIP codes, dates, times, VINs and the service's own identifiers are not personal numbers.
@@ -33,7 +34,7 @@ const findAll = (pattern: RegExp, text: string): ReadonlyArray<TextMatch> =>
     return { text: matchedText, from: index, to: index + matchedText.length }
   })
 
-/** The maximum distance between a number and the word that says what it is, in characters. */
+/** The maximum distance between a number and the word that says what the number is, in characters. */
 const nearCharacters = 48
 
 const isNear = (number: TextMatch, cues: ReadonlyArray<TextMatch>): boolean =>
@@ -42,7 +43,7 @@ const isNear = (number: TextMatch, cues: ReadonlyArray<TextMatch>): boolean =>
 const separatedId = standalone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
 /**
  * Patterns for nine digits that are undivided, or grouped differently from a Social Security number. They match only
- * near a word for an ID, or directly after it.
+ * near a word for a national ID, or directly after such a word.
  */
 const cuedIds = [
   ...["\\d{9}", "\\d{3}[- ]\\d{6}", "\\d{3}([- ])\\d{3}\\2\\d{3}"].map(standalone),

@@ -16,7 +16,7 @@ export type Draft<A> =
 /**
  * A line's rules that JSON Schema cannot express, such as consistency between facts, calendar rules and the law.
  *
- * The rules read drafts, so that one answer reports their findings together with missing and malformed facts. `today`
+ * The rules read drafts, so that one response reports their findings together with missing and malformed facts. `today`
  * is the date in the workspace, `YYYY-MM-DD`.
  */
 export type Rules<A> = (draft: Draft<A>, today: string, problems: Problems) => void
@@ -25,7 +25,7 @@ export type Rules<A> = (draft: Draft<A>, today: string, problems: Problems) => v
 export class Problems {
   readonly wrong: Array<FieldError>
   readonly missing: Array<FieldError>
-  /** The number of wrong fields in addition to those in `wrong`. */
+  /** The number of wrong fields in addition to the fields in `wrong`. */
   readonly more: number
 
   constructor(
@@ -61,7 +61,7 @@ export interface Application<Facts extends object = object> {
   readonly facts: Facts
 }
 
-/** An application with its assumed facts filled in, and what follows from the facts. */
+/** An application with its assumed facts filled in, and the values that are derived from the facts. */
 export interface Assumed extends Application {
   /** The facts that were assumed, sorted by path. */
   readonly assumptions: ReadonlyArray<Assumption>
@@ -114,8 +114,8 @@ const errorsOf = (findings: ReadonlyArray<Finding>, isMissing: boolean) =>
   findings.filter((finding) => finding.missing === isMissing).map(({ error }) => error)
 
 /**
- * Makes the error for an application. It is about the wrong facts if there are any, and otherwise about the missing
- * facts.
+ * Makes the error for an application. The error is about the wrong facts if there are any, and otherwise about the
+ * missing facts.
  */
 export const refusalOf = ({ wrong, missing, more }: Problems): Refusal =>
   wrong.length > 0 ? invalidInput({ found: wrong, more }) : needsInformation(missing)
@@ -178,7 +178,7 @@ const remove = (value: unknown, [name, ...rest]: ReadonlyArray<string>): void =>
 export const Scalar = Schema.NullOr(Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))
 export type Scalar = typeof Scalar.Type
 
-/** A fact that the caller did not send, and the value that was assumed for it. */
+/** A fact that the caller did not send, and the value that was assumed for the fact. */
 export const Assumption = Schema.Struct({
   path: Schema.String.annotateKey({ description: "The path of the fact, such as `application.billing_preference`" }),
   value: Scalar.annotateKey({ description: "The value that was assumed" }),

@@ -13,16 +13,16 @@ import type { JsonValue } from "../wire/Json.ts"
 export interface About {
   /** The text with which a person is asked for the fact. Every fact that can be required has a label. */
   readonly label?: string
-  /** What the fact is, with its unit. Documents show the title; the tool declarations that models read omit it. */
+  /** The fact's title, with its unit. Documents show the title; the tool declarations that models read omit it. */
   readonly title?: string
-  /** What the fact's name and values do not already say. */
+  /** Anything about the fact that its name and values do not say. */
   readonly description?: string
   /**
    * How the fact relates to a person. `direct`: it identifies a person by itself. `indirect`: it identifies a person
    * together with other facts. `sensitive`: it is about a person's conduct.
    */
   readonly "x-pii"?: "direct" | "indirect" | "sensitive"
-  /** What the fact is for. `price`: it affects the price. `offer`: carriers may need it for an offer. */
+  /** What the fact is for. `price`: it affects the price. `offer`: carriers may need the fact for an offer. */
   readonly "x-tier"?: "price" | "offer"
   /** The value that is assumed if the fact is not sent. */
   readonly "x-assume"?: { readonly value: JsonValue } | { readonly from: string } | { readonly formula: string }

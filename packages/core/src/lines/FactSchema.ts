@@ -25,7 +25,7 @@ export interface Fact {
   readonly label: string | null
   readonly tier: string | null
   readonly pii: string | null
-  /** The assumed value in the schema; undefined if the schema has none. */
+  /** The assumed value in the schema; undefined if the schema states no assumed value. */
   readonly assumed: unknown
   /**
    * Whether the fact is required to get a price. This is false for a fact that is required only inside an optional
@@ -82,7 +82,7 @@ export const jsonSchemaOf = Function.memoize(
 
 /**
  * Simplifies a schema: merges the parts of `allOf` into the object that they extend, and merges choices into one list.
- * Every object gets `required`, even if it is an empty list.
+ * Every object gets a `required` list, even if the list is empty.
  */
 const plain = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { allOf, anyOf, ...rest } = mapped(schema)

@@ -3,7 +3,8 @@ import type { LineSet } from "./Lines.ts"
 
 /*
  * Schemas that depend on a host's lines, such as the name of a line. Stored data may be for a line that the host no
- * longer offers, so such a schema accepts any line at first. Inputs and documents use it narrowed to the host's lines.
+ * longer offers, so such a schema accepts any line at first. Inputs and documents use the schema narrowed to the host's
+ * lines.
  */
 
 /** Makes the narrowed form of a schema for a host with these lines. */
@@ -33,7 +34,7 @@ const narrowing = Function.memoize((lines: LineSet) => {
   return narrow
 })
 
-/** Replaces a schema with another. The result is optional if the original is optional. */
+/** Replaces a schema with another schema. The result is optional if the original is optional. */
 const inPlaceOf = (ast: SchemaAST.AST, schema: Schema.Top): SchemaAST.AST =>
   SchemaAST.isOptional(ast) ? Schema.optionalKey(schema).ast : schema.ast
 

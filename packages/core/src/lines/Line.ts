@@ -42,10 +42,10 @@ export interface Traits<Name extends string = string, HasCredit extends boolean 
   readonly has_quote_events: boolean
 }
 
-/** What the service knows about an application that is rated or sent to a carrier. */
+/** An application that is rated or sent to a carrier: its line and its complete facts. */
 export interface RatedApplication<Facts = unknown> {
   readonly line: string
-  /** The complete facts, including the assumed ones. */
+  /** The complete facts, including the assumed facts. */
   readonly facts: Facts
 }
 
@@ -53,7 +53,7 @@ export interface RatedApplication<Facts = unknown> {
  * An insurance line, made by `defineLine`.
  *
  * `Sent` is the type of the facts as a caller sends them. `Facts` is the type of the complete facts, which include the
- * assumed ones. `HasCredit` says whether a start call may have a receipt for the credit disclosure.
+ * assumed facts. `HasCredit` says whether a start call may have a receipt for the credit disclosure.
  */
 export interface Line<
   Name extends string = string,
@@ -81,7 +81,7 @@ export interface Line<
   readonly fact_paths: ReadonlyArray<string>
   /** The paths of the optional facts that identify a person, with `*` for every item of a list. */
   readonly identifying_paths: ReadonlyArray<string>
-  /** Describes a fact that a carrier needs beyond the required ones. `need` is its path in `needs`. */
+  /** Describes a fact that a carrier needs beyond the line's required facts. `need` is the fact's path in `needs`. */
   readonly neededFact: (need: string) => RequiredFact
   /**
    * Reads the facts that a caller sent.
@@ -100,6 +100,9 @@ export interface Line<
    * another line.
    */
   readonly factsOf: (application: RatedApplication) => Facts
-  /** Finds the mistakes in the definition, by their paths in it. The list is empty if a host can offer the line. */
+  /**
+   * Finds the mistakes in the line's definition, by their paths in the definition. The list is empty if a host can
+   * offer the line.
+   */
   readonly faults: () => ReadonlyArray<FieldError>
 }

@@ -15,7 +15,8 @@ const namePattern = /^[a-z][a-z0-9_]{0,59}$/
 const nameForm =
   "Must begin with a lower-case letter and have at most 60 characters: lower-case letters, digits and underscores."
 
-// A fact is named by its path. In a path, dots separate the names, and `*` stands for every item.
+// A fact is named by its path. In a path, dots separate the names, and `*` stands for every item, so a name cannot
+// contain either.
 const factNamePattern = /^[A-Za-z][A-Za-z0-9_]{0,59}$/
 const factNameForm =
   "Must have a name that begins with a letter and has at most 60 characters: letters, digits and underscores."

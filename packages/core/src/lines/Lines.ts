@@ -16,7 +16,7 @@ export const standard: LineSet = linesOf(standardLines)
 /** The lines that a host offers; by default the standard lines. `Quotewire.lines` provides a configuration's lines. */
 export const Lines = Context.Reference<LineSet>("@quotewire/core/Lines", { defaultValue: () => standard })
 
-/** Finds the line with this name. Fails with an error about `line` if the host does not offer it. */
+/** Finds the line with this name. Fails with an error about `line` if the host does not offer the line. */
 export const find = (lines: LineSet, name: string): Result.Result<Line, ApiError<"invalid_input">> => {
   const line = lines.get(name)
   return line === undefined ? Result.fail(unknownLine(lines.keys())) : Result.succeed(line)

@@ -37,7 +37,7 @@ export const Applicant = Schema.Struct({
 
 const zip = /^[0-9]{5}(-[0-9]{4})?$/u
 
-/** An address in a served state. `labels` say whose address it is, and how to ask for the state and the ZIP code. */
+/** An address in a served state. `labels` describe the address, and how to ask for its state and ZIP code. */
 export const address = (labels: { readonly of?: string; readonly state: string; readonly zip: string }) =>
   Schema.Struct({
     line1: Schema.optionalKey(
@@ -122,7 +122,7 @@ export const checkAddress = (
   }
 }
 
-/** Completes how the policy is paid and when it starts. The assumed values are monthly payment and tomorrow. */
+/** Completes the billing preference and the start date. The assumed values are monthly payment and tomorrow. */
 export const completePolicy = (
   facts: { readonly billing_preference?: "pay_in_full" | "monthly"; readonly effective_date?: string },
   today: string,

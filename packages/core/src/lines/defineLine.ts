@@ -30,7 +30,10 @@ export interface LineDefinition<
     Partial<Pick<Traits<Name, HasCredit>, keyof typeof lineDefaults>> {
   /** The date on which the schema of the facts last changed, `YYYY-MM-DD`. It serves as the schema's version. */
   readonly facts_version: string
-  /** A struct of JSON values without transformations. It checks what callers send, and is served as JSON Schema. */
+  /**
+   * The schema of the facts: a struct of JSON values without transformations. It checks what callers send, and is
+   * served as JSON Schema.
+   */
   readonly facts: Schema.Decoder<Sent & Draft<Sent>> & Schema.Top
   /** The smallest application that can be priced. */
   readonly example: NoInfer<Sent>
@@ -65,9 +68,9 @@ const checked = checker(
 /**
  * Defines an insurance line: which facts it asks for, what may be assumed, and which codes its quotes use.
  *
- * By default, a line has no disclosures, no state law and no credit disclosure. It is then unknown whether premiums
- * include fees, and the feed has events about the line's quotes. A host that offers the line checks the definition when
- * it starts, and reports every mistake with its path.
+ * By default, a line has no disclosures, no state law and no credit disclosure, whether premiums include fees is
+ * unknown, and the feed has events about the line's quotes. A host that offers the line checks the definition when it
+ * starts, and reports every mistake with its path.
  *
  * @example
  * const bicycle = defineLine({

@@ -28,8 +28,8 @@ type PathsIn<A> = A extends Scalar | undefined
 type Below<A> = [PathsIn<Exclude<A, undefined>>] extends [never] ? "" : `.${PathsIn<Exclude<A, undefined>>}`
 
 /**
- * The path of a fact in a line, such as `applicant.email` or `drivers.*.first_name`. For a line of your own it is any
- * text, which a host checks when it starts.
+ * The path of a fact in a line, such as `applicant.email` or `drivers.*.first_name`. For a line of your own, the type
+ * is `string`; a host checks the path when it starts.
  */
 export type FactPath<Name extends string> = Name extends StandardLineName
   ? PathsIn<Extract<StandardLine, { readonly name: Name }>["example"]>

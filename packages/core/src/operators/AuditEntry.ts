@@ -48,7 +48,8 @@ export type AuditSubject = Pick<AuditEntry, "organization_id" | "quote_request_i
 export const noSubject: AuditSubject = { organization_id: null, quote_request_id: null, resource: null }
 
 /**
- * The record kind for entries. The records are in the directory, keyed by ID, and are kept as long as quote requests.
+ * The record kind for audit entries. The records are in the directory, keyed by ID, and are kept as long as quote
+ * requests.
  */
 export const kind = Kind.make({
   name: "audit_entry",

@@ -18,7 +18,7 @@ export class AuditLog extends Context.Service<
   {
     /** Adds an entry. */
     readonly add: (entry: AuditEntry.AuditEntry) => Effect.Effect<void, StorageUnavailable>
-    /** Completes an entry with how its call ended. */
+    /** Completes an entry with its call's outcome. */
     readonly end: (entry: AuditEntry.AuditEntry) => Effect.Effect<void, StorageUnavailable>
     /** Lists entries, newest first. */
     readonly list: (

@@ -75,7 +75,8 @@ export const resetCarrier = OperatorOperation.make({
   tag,
   route: { method: "POST", path: "/operator/v1/carriers/{carrier_id}/reset", query: {}, status: 200 },
   scope: "write",
-  // Not per organization, because a carrier without connections has one circuit for all organizations.
+  // Only tokens for all organizations may call this, because a carrier without connections has one circuit for all of
+  // them.
   reach: "deployment",
   input: Schema.Struct({
     carrier_id: CarrierId,

@@ -14,7 +14,7 @@ export type About = { readonly [K in keyof AuditSubject]?: string | null }
 /** The definition of an operator's operation. */
 export interface Definition<Name extends string, Input, Output, R> {
   readonly name: Name
-  /** A few words, as in a table of contents. */
+  /** The operation's title: a few words, as in a table of contents. */
   readonly summary: string
   readonly description: string
   readonly tag: string

@@ -12,7 +12,7 @@ import { dayMs } from "../wire/Timestamp.ts"
 
 /**
  * What a token allows. `read`: see everything except facts about a person. `write`: make changes. `facts`: read what
- * was sent to carriers and what they answered. No scope includes another.
+ * was sent to carriers and what the carriers answered. No scope includes another scope.
  */
 export const OperatorScope = Schema.Literals(["read", "write", "facts"])
 export type OperatorScope = typeof OperatorScope.Type
@@ -52,7 +52,7 @@ export const kind = Kind.make({
   listing: ({ id }) => ({ labels: [labelOf(id)] })
 })
 
-/** The label by which lists find a token with this ID. */
+/** The label that finds the token with this ID in a list. */
 export const labelOf = (id: OperatorTokenId): string => `token:${id}`
 
 /** The stored record of a token, in the given version. */

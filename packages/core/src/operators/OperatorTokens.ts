@@ -18,7 +18,7 @@ import { Ids, OperatorTokenId, type OrganizationId } from "../wire/Ids.ts"
 import type { Operator } from "./OperatorToken.ts"
 import * as OperatorToken from "./OperatorToken.ts"
 
-/** A new token. It cannot be shown again later. */
+/** A new token. The token cannot be shown again later. */
 export interface IssuedToken {
   readonly token: string
   readonly details: OperatorToken.OperatorToken
@@ -36,8 +36,8 @@ export interface TokenOptions {
 }
 
 /**
- * What an operator without one of the service's own tokens may do. Such an operator is the embedding program, or the
- * holder of an OAuth issuer's token.
+ * The rights of an operator who does not use one of the service's own tokens: the embedding program, or the holder of
+ * an OAuth issuer's token.
  */
 export interface OperatorGrant extends Omit<Operator, "token_id"> {
   /** Identifies the person or program. Only a hash of the subject is stored. */
@@ -45,8 +45,8 @@ export interface OperatorGrant extends Omit<Operator, "token_id"> {
 }
 
 /**
- * The length of an identifier without its prefix. The first characters of a hexadecimal hash are valid identifier
- * characters.
+ * The length of an identifier without its prefix. Hexadecimal digits are valid identifier characters, so the start of a
+ * hash can serve as an identifier.
  */
 const idCharacters = 26
 
@@ -65,17 +65,19 @@ export class OperatorTokens extends Context.Service<
       ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input"> | StorageUnavailable
     >
     /**
-     * Lists all tokens, oldest first, including expired and revoked ones. The list contains metadata, never the tokens
-     * themselves.
+     * Lists all tokens, oldest first, including expired and revoked tokens. The list contains metadata, never the
+     * tokens themselves.
      */
     readonly list: Effect.Effect<ReadonlyArray<OperatorToken.OperatorToken>, StorageUnavailable>
-    /** Revokes a token. Every host refuses the next call with it. Revoking a token a second time changes nothing. */
+    /**
+     * Revokes a token. Every host refuses the next call with the token. Revoking a token a second time changes nothing.
+     */
     readonly revoke: (
       id: OperatorTokenId
     ) => Effect.Effect<OperatorToken.OperatorToken, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
      * Returns the operator for a grant that the host has verified. The operator's ID is a hash of the subject in the
-     * format of a token ID. With this ID, the audit log finds all calls of the subject.
+     * format of a token ID. With this ID, the audit log can list all calls by the subject.
      */
     readonly admit: (grant: OperatorGrant) => Effect.Effect<Operator>
     /**

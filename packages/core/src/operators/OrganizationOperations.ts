@@ -137,8 +137,8 @@ export const createKey = OperatorOperation.make({
 })
 
 /**
- * The warnings for the person who creates a key. If no carrier is available in the key's environment, the key gets no
- * quotes.
+ * The warnings for the person who creates a key. If no carrier is available in the key's environment, requests with the
+ * key get no quotes.
  */
 export const keyWarnings = (
   environment: Environment,
@@ -170,7 +170,9 @@ export const revokeKey = OperatorOperation.make({
   })
 })
 
-/** Fails with `not_found` if the operator's token is for one organization, and the key belongs to another. */
+/**
+ * Fails with `not_found` if the operator's token is for one organization, and the key belongs to another organization.
+ */
 const requireOwnKey = Effect.fnUntraced(function* ({ organization_id }: Operator, id: KeyId) {
   if (organization_id === null) return
   const keys = yield* (yield* Access).listKeys(organization_id)

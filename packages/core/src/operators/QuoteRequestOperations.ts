@@ -150,6 +150,6 @@ const read = Effect.fnUntraced(function* (operator: Operator, id: string, option
 
 type EntryView = typeof Entry.Type
 
-/** An entry without the carrier's own words, which can repeat facts about the person. */
+/** A timeline entry without the carrier's own words, which can repeat facts about the person. */
 const withoutWords = (entry: EntryView): EntryView =>
   "message" in entry.details ? { ...entry, details: { ...entry.details, message: null } } : entry

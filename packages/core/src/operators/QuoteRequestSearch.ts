@@ -79,7 +79,7 @@ type Position = typeof Position.Type
 
 const beginning: Position = { after: null, before: null }
 
-/** Decodes text that this service wrote; the signature of its cursor was already verified. */
+/** Decodes a cursor's position. The cursor's signature was already verified, so the position is valid. */
 const positionIn = Schema.decodeSync(Schema.fromJsonString(Position))
 
 /**

@@ -54,7 +54,7 @@ const Report = Schema.Struct({
   ).annotateKey({ description: "The cells of the storage; empty if it has none" })
 }).annotate({ identifier: "WorkReport" })
 
-/** Shows whether due work gets done in time. */
+/** Shows whether due jobs run in time. */
 export const getWork = OperatorOperation.make({
   name: "get_work",
   summary: "Check whether due work gets done",

@@ -9,7 +9,7 @@ import {
   type StorageUnavailable
 } from "../storage/Storage.ts"
 
-/** Whether a service's due work gets done in time, and how long the service keeps data. */
+/** Whether a service's due jobs run in time, and how long the service keeps data. */
 export interface WorkReport {
   /** When the oldest unclaimed job is due, in milliseconds of real time; null if no job is waiting. */
   readonly next_due_at: number | null

@@ -89,7 +89,8 @@ export const Capabilities = Schema.Struct({
 export type Capabilities = typeof Capabilities.Type
 
 /**
- * The answer to `get_capabilities`. For a caller without a key, it also contains the text that a person must agree to.
+ * The response to `get_capabilities`. For a caller without a key, it also contains the text that a person must agree
+ * to.
  */
 export const CapabilitiesAnswer = Schema.Struct({
   capabilities: Capabilities.annotateKey({ description: "What a caller can do with the line" }),
@@ -123,7 +124,7 @@ export const of = (
     disclosures: Consent.disclosuresOf(line, environment),
     ...line.codes,
     ...(Object.keys(line.meanings).length > 0 && { code_meanings: line.meanings }),
-    // The time from the request's acceptance. In a sandbox, the request first waits a second in the queue.
+    // The deadline counts from the request's acceptance. In a sandbox, the request first waits a second in the queue.
     deadline_seconds: (collectMs[environment] + Scenario.queueMs[environment]) / 1_000,
     ...(environment === "sandbox" && { scenarios: OwnCarrierScenarios.scenariosOf(adapters, line.name) })
   }

@@ -18,7 +18,7 @@ const notRead = "The person has not read the current quote disclosure. Show it t
 const notAgreed = "The person did not agree. Ask the person."
 const noContact = "The person has not consented to be contacted in this way. Ask the person."
 
-/** A reference to evidence of consent. Whoever spoke to the person created the evidence and keeps it. */
+/** A reference to evidence of consent. The company that spoke to the person created the evidence and keeps it. */
 const ReceiptReference = Schema.String.annotate({ message: noReceipt }).check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]{7,127}$/u, {
     expected: "8 to 128 letters, digits, _ or -, starting with a letter or digit",
@@ -31,7 +31,7 @@ export const channels = ["email", "sms", "phone"] as const
 
 const Agreed = Schema.Boolean.annotate({ message: noContact })
 
-/** The receipt for the credit disclosure, for lines that have one. */
+/** The receipt for the credit disclosure, for lines that have a credit disclosure. */
 const creditReceipt = (provider: string) =>
   Schema.optionalKey(ReceiptReference).annotateKey({
     description: `${provider}: the person has read the credit disclosure.`
@@ -200,8 +200,8 @@ const givenByPerson: ReadonlySet<string> = new Set([
 /**
  * Makes the error for a start call with wrong fields.
  *
- * Fields about consent come first. If there are any, the retry action says to ask the person before sending the call
- * again.
+ * Fields about consent come first. If there are such fields, the retry action says to ask the person before sending the
+ * call again.
  */
 export const refuse = (wrongFields: WrongFields): ApiError.ApiError<"invalid_input"> => {
   const aboutConsent = wrongFields.found.filter(({ path }) => givenByPerson.has(path))
@@ -233,8 +233,8 @@ export const declined: ApiError.ApiError<"invalid_input"> = ApiError.make("inval
 })
 
 /**
- * How the person was asked. `elicitation`: in a form that the program showed. `argument`: the caller says that it asked
- * the person.
+ * How the person was asked. `elicitation`: in a form that the agent program showed. `argument`: the caller says that it
+ * asked the person.
  */
 export const askedBy = ["elicitation", "argument"] as const
 
@@ -256,7 +256,7 @@ export const QuoteConsent = Schema.Struct({
 }).annotate({ identifier: "QuoteConsent" })
 export type QuoteConsent = typeof QuoteConsent.Type
 
-/** The key and version of a text that is shown to a person. The texts themselves are data, and have versions. */
+/** The key and version of a text that is shown to a person. */
 export interface DisclosureKey {
   readonly key: string
   readonly version: string
@@ -293,10 +293,10 @@ export const QuoteDisclosure = Schema.Struct({
 }).annotate({ identifier: "QuoteDisclosure" })
 export type QuoteDisclosure = typeof QuoteDisclosure.Type
 
-/** The key of the text that the person agrees to. */
+/** The key of the quote disclosure, which is the text that the person agrees to. */
 export const quoteDisclosureKey = "who_receives_facts"
 
-/** The current version of the text that the person agrees to. */
+/** The current text of the quote disclosure, which the person agrees to. */
 export const quoteDisclosureText =
   "The facts you give are sent to the insurance carriers that serve your state, so that they can offer you a price. " +
   "A quote is an offer of a price and not coverage; the carrier sets the final price after its review. " +

@@ -113,7 +113,7 @@ export const kind = Kind.make({
 export const toStored = (quote: Quote, line: LineName, created_at: number, now: number): StoredRecord =>
   kind.record(quote, { id: quote.id, version: quote.version, line, created_at, updated_at: now })
 
-/** What is needed to turn an offer into a quote. */
+/** The data that turns an offer into a quote, besides the offer itself. */
 export interface Origin {
   readonly id: QuoteId
   readonly environment: Environment
@@ -129,7 +129,7 @@ export interface Origin {
   readonly base_url: string
 }
 
-/** Makes a version of a quote from an offer: the first version, or a later one after a refresh. */
+/** Makes a version of a quote from an offer: the first version, or a later version after a refresh. */
 export const fromOffer = (offer: CarrierOffer, origin: Origin, version = 1): Quote => {
   const reason = offer.reason ?? "offered"
   return {
@@ -192,7 +192,7 @@ const messageOf = (reason: string): string => {
   return reasonCodes[reason] ?? "This price is available until the date shown."
 }
 
-/** The premium for one month of coverage, rounded half up. With it, offers with different terms can be compared. */
+/** The premium for one month of coverage, rounded half up. This amount makes offers with different terms comparable. */
 const comparisonOf = (offer: CarrierOffer, line: Line): Price["comparison"] => {
   if (offer.premium === null || offer.term_months === null) return null
   const month = Math.floor((2 * offer.premium.amount_minor + offer.term_months) / (2 * offer.term_months))
@@ -235,10 +235,10 @@ export const deactivate = (
 })
 
 /**
- * The newest version of a quote at a moment of workspace time, in milliseconds, encoded.
+ * The newest version of a quote at `now`, in milliseconds of workspace time, encoded as JSON.
  *
- * A quote that has expired is shown as expired even before the job has stored its last version. The text is the same
- * before and after the job stores it.
+ * A quote that has expired is shown as expired even before the expiry job has stored the quote's last version. The JSON
+ * text is the same before and after the job stores that version.
  */
 export const newestAt = (
   stored: StoredRecord,

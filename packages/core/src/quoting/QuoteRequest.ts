@@ -17,8 +17,8 @@ import { ApplicationId, type Ids, QuoteId, QuoteRequestId } from "../wire/Ids.ts
 import { fromMillis, secondMs, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
 /**
- * How long the collection may last. In the sandbox, a request first waits a second in the queue, so it ends 60 seconds
- * after it was accepted.
+ * How long a request may collect answers from carriers. In the sandbox, a request first waits a second in the queue, so
+ * the collection ends 60 seconds after the request was accepted.
  */
 export const collectMs = { sandbox: 59 * secondMs, live: 90 * secondMs } as const
 
@@ -136,7 +136,7 @@ export type RequestEvent =
   | "quote_request.cancelled"
   | "quote_request.incomplete"
 
-/** A step of a quote request: its next version, and the one event that reports it. */
+/** A step of a quote request: the request's next version, and the one event that reports the step. */
 export interface Step {
   readonly request: QuoteRequest
   readonly event: RequestEvent

@@ -48,7 +48,7 @@ export class QuoteRequests extends Context.Service<
       id: string
     ) => Effect.Effect<Json.Json<CancelResult>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     readonly jobs: JobHandlers<"close_request" | "end_action">
-    /** Abandons a job that failed too often: its request fails with `internal_error`. */
+    /** Abandons a job that failed too many times: the job's request fails with `internal_error`. */
     readonly abandon: JobHandler
   }
 >()("@quotewire/core/QuoteRequests") {
@@ -111,7 +111,7 @@ const makeReads = Effect.gen(function* () {
     return call.caller.kind === "link" ? Json.encode(forPartner(Json.read(answer))) : answer
   })
 
-  /** Waits until the request has a version above `base`, is no longer in progress, or the time is up. */
+  /** Waits until the request has a version above `base` or is no longer in progress, or until the time is up. */
   const waitFor = Effect.fnUntraced(function* (
     call: Call,
     { base, id, waitMs }: { readonly id: string; readonly base: number; readonly waitMs: number },
@@ -235,12 +235,15 @@ const makeSteps = Effect.gen(function* () {
 
 /**
  * If the job that closes a live request runs this many milliseconds late, the request's asks may be late too. Those
- * asks then run first, because only they know that their carriers were never asked.
+ * asks then run first, because only they can report that their carriers were never asked.
  */
 const lateMs = 250
 const giveWayMs = secondMs
 
-/** The maximum number of quotes to read. A request always has fewer, because each carrier has at most ten. */
+/**
+ * The maximum number of quotes to read. A request always has fewer quotes, because it uses at most ten offers from each
+ * carrier.
+ */
 const maxQuotes = 1_000
 
 /** Whether a request has not reached a version above `base` yet but still can. */

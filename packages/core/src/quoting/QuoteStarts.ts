@@ -63,7 +63,10 @@ export class QuoteStarts extends Context.Service<
         const decide = yield* makeDecide
         const offered = yield* makeOffered
 
-        /** Decides again with the stored workspace and key instead of cached or assumed ones. */
+        /**
+         * Decides the call again with the stored workspace and request key, instead of the cached workspace and an
+         * assumed key.
+         */
         const reloadAndDecide = Effect.fnUntraced(function* (previousCall: Call, input: Start.StartInput) {
           const workspace_id = previousCall.caller.workspace_id
           const call: Call = { ...previousCall, moment: yield* workspaces.moment(workspace_id) }
@@ -72,8 +75,8 @@ export class QuoteStarts extends Context.Service<
         })
 
         // Optimistic: most keys are new and most workspaces have not changed, so a start call is first decided with the
-        // cached moment and an unused key. If either assumption is wrong, the commit conflicts. Errors are decided
-        // again too, because they may rest on a wrong assumption.
+        // cached moment and an unused key. If either assumption is wrong, the commit conflicts. After an error, the
+        // call is also decided again, because the error may rest on a wrong assumption.
         const start = (call: Call, input: Start.StartInput) =>
           Effect.catch(decide(call, input, unused), (error) =>
             error instanceof VersionConflict || (error instanceof ApiError.ApiError && !isTruncated(error))
@@ -103,8 +106,8 @@ const knownKeyOf = (stored: Change.StoredRecord): KnownKey => ({
 })
 
 /**
- * Makes a function that decides a start call, given the call's moment and the state of its key. The change expects both
- * to be unchanged.
+ * Makes a function that decides a start call, given the call's moment and the state of its `request_key`. The change
+ * expects both to be unchanged.
  */
 const makeDecide = Effect.gen(function* () {
   const storage = yield* Storage
@@ -188,8 +191,8 @@ const makeCheck = Effect.gen(function* () {
 })
 
 /**
- * Whether an error has more wrong fields than it lists. Such an input was never accepted, so it cannot be a retry. Its
- * key need not be read, and a large body need not be hashed.
+ * Whether an error has more wrong fields than it lists. An input with so many wrong fields was never accepted, so the
+ * call cannot be a retry. The input's `request_key` need not be looked up, and a large body need not be hashed.
  */
 const isTruncated = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > maxListed
 
@@ -202,8 +205,8 @@ const otherInput = Effect.fail(
 )
 
 /**
- * The error that a scenario plays for the first call with a key, and for retries until the stated wait is over; null if
- * the scenario plays no error.
+ * The error that a scenario plays for the first call with a `request_key`, and for retries until the stated wait is
+ * over; otherwise null.
  */
 const firstRefusal = (
   scenario: Scenario.ScenarioName | null,
@@ -224,8 +227,8 @@ const firstRefusal = (
 }
 
 /**
- * Makes a function that accepts a checked start. It stores the request, the application and the consents under the key,
- * and queues the collection.
+ * Makes a function that accepts a checked start. The function stores the request, the application, the consents and the
+ * `request_key`, and queues the collection.
  */
 const makeAccept = Effect.gen(function* () {
   const storage = yield* Storage
@@ -325,7 +328,7 @@ const makeRecords = Effect.gen(function* () {
 const queueMs = ({ caller }: Call, scenario: Scenario.ScenarioName | null): number =>
   scenario === "waits_in_queue" ? Scenario.queueMs.waits_in_queue : Scenario.queueMs[caller.environment]
 
-/** Makes the functions that handle `start_quote_request`: the first call with a key, and its retries. */
+/** Makes the functions that handle `start_quote_request`: the first call with a `request_key`, and its retries. */
 const makeAnswers = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal

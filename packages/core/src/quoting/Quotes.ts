@@ -81,8 +81,8 @@ const makeGet = Effect.gen(function* () {
 })
 
 /**
- * Makes a function that gets a fresh link from the carrier at each click; null if the adapter returns no link, or the
- * ask cannot be rebuilt.
+ * Makes a function that gets a fresh link from the carrier at each click; the function returns null if the adapter
+ * returns no link, or if the ask cannot be rebuilt.
  */
 const makeFreshLink = Effect.gen(function* () {
   const client = yield* CarrierClient

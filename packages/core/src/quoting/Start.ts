@@ -85,8 +85,8 @@ export interface OfferedLine {
 /**
  * Checks a start call's consents, scenario and facts.
  *
- * Reports all wrong fields together. If no field is wrong, reports all missing facts, including those in `needs`, which
- * every carrier needs. A scenario that plays an error returns it for every input.
+ * Reports all wrong fields together. If no field is wrong, reports all missing facts, including the facts in `needs`,
+ * which every carrier needs. If the scenario plays an error, returns that error for every input.
  */
 export const check = (
   input: StartInput,

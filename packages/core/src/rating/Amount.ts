@@ -15,8 +15,8 @@ export type Rounding = (typeof roundings)[number]
 const units: { readonly [R in Rounding]: number } = { cent: 1, dollar: 100 }
 
 /**
- * The highest amount in cents. Larger amounts are capped at it, so that every product stays exact. An offer at this
- * price is refused.
+ * The highest amount in cents. Larger amounts are capped at this amount, so that every product stays exact. An offer at
+ * this price is refused.
  */
 export const highestAmount = premiumCap
 

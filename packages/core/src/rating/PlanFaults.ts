@@ -4,7 +4,9 @@ import type { BrokenRule } from "../wire/BrokenRule.ts"
 const maxListed = 100
 const maxPath = 200
 
-/** Collects mistakes in the order in which they are found. It keeps the first hundred, and counts the rest. */
+/**
+ * Collects mistakes in the order in which they are found. It keeps the first hundred mistakes, and counts the others.
+ */
 export class PlanFaults {
   readonly #listed: Array<BrokenRule> = []
   #more = 0
@@ -26,7 +28,7 @@ export class PlanFaults {
     return isFulfilled
   }
 
-  /** The mistakes. If there were too many, the last entry says how many more there are. */
+  /** The mistakes. If there were more than a hundred mistakes, the last entry counts the others. */
   all(): ReadonlyArray<BrokenRule> {
     return this.#more === 0
       ? this.#listed

@@ -20,8 +20,8 @@ export {
 } from "./PlanFormat.ts"
 
 /**
- * A mistake in a rate plan: the path of the member, and what is wrong with it. The path is empty if the mistake is
- * about the whole file.
+ * A mistake in a rate plan: the path of the wrong member, and the rule that the member breaks. The path is empty if the
+ * mistake is about the whole file.
  */
 export type Fault = BrokenRule
 

@@ -25,7 +25,7 @@ export interface Rating {
 export interface Definition<Facts extends object> extends Omit<Rating, "line" | "riskOf" | "settings"> {
   readonly line: Line<string, Facts>
   /**
-   * The fields that a plan's `coverage` may have. By default a plan may set none of them, because the existing fields
+   * The fields that a plan's `coverage` may have. By default a plan may set no such field, because the existing fields
    * are for standard lines.
    */
   readonly settings?: Rating["settings"]

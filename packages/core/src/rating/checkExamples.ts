@@ -63,7 +63,7 @@ const checkCodes = ({ faults, rating }: Context, { subjects }: Risk, path: strin
   }
 }
 
-/** Reports only the first step that differs, because later differences follow from it. */
+/** Reports only the first step that differs, because later differences follow from that step. */
 const checkSteps = ({ faults }: Context, example: Example, steps: ReadonlyArray<PremiumStep>, path: string): void => {
   const expected = example.steps ?? {}
   const different = steps.find(({ cents, step }) => Object.hasOwn(expected, step) && expected[step] !== cents)

@@ -5,14 +5,14 @@ import type { Rating } from "./Rating.ts"
 import { appliesIn, keyOf } from "./tableLookup.ts"
 import type { Domain, Value, Variable, Variables } from "./Variable.ts"
 
-/** What to check, and where to collect the mistakes. */
+/** The plan to check, its line's rating, and the collector of mistakes. */
 export interface Context {
   readonly plan: RatePlan
   readonly rating: Rating
   readonly faults: PlanFaults
 }
 
-/** What a variable is about: the policy, a subject or a driver. */
+/** The object that a variable describes: the policy, a subject or a driver. */
 export type Scope = keyof Variables
 
 /** The maximum number of numbers that a table may list one by one. */

@@ -15,8 +15,8 @@ export const lane: JobLane = { name: "real_carriers", limit: 1_000, urgent: fals
 export const holds = (job: Pick<NewJob, "lane">): boolean => job.lane?.name === lane.name
 
 /**
- * The latest time to which the clock may jump from `now`, given the calls that hold it; infinity if no call holds it.
- * Times are milliseconds of workspace time.
+ * The latest time to which the clock may jump from `now`, given the calls that hold the clock; infinity if no call
+ * holds it. Times are milliseconds of workspace time.
  *
  * An ask, a poll or an expected callback stops the clock at `now`, even before its job is due: a pause that the carrier
  * requests is real time. The service itself decides when to refresh an offer, so the clock may jump to a refresh. The

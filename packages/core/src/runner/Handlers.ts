@@ -6,7 +6,7 @@ import type { QuotingJob } from "./JobPayload.ts"
 /** The handlers for some kinds of job. */
 export interface HandlersOf<Kind extends JobKind> {
   readonly jobs: JobHandlers<Kind>
-  /** Abandons a job that failed too often, together with what depends on it. */
+  /** Abandons a job that failed too many times. The job's quote request or delivery, if any, fails too. */
   readonly abandon: JobHandler
 }
 

@@ -19,7 +19,7 @@ export interface JobTurn {
   readonly job: ClaimedJob
   /** The job as created by an earlier job in the batch, and not stored yet; null for a claimed job. */
   readonly created: NewJob | null
-  /** What the job decided before any earlier job had its turn; null if it has not decided yet. */
+  /** The decision that the job made before the turns began; null if the job has not decided yet. */
   readonly prepared: Decision | null
 }
 
@@ -36,8 +36,9 @@ const asClaimed = (workspace_id: WorkspaceId, created: NewJob): ClaimedJob => ({
 })
 
 /**
- * Adds the ordered jobs that a change creates to the turns. They are sorted by due time, each behind all others with
- * the same due time. A job that is due at `until` or later is not added, because jobs in storage may come before it.
+ * Adds the ordered jobs that a change creates to the turns. The turns stay sorted by due time; a new job comes behind
+ * all jobs with the same due time. A job that is due at `until` or later is not added, because jobs in storage may come
+ * before it.
  */
 const withCreated = (
   turns: ReadonlyArray<JobTurn>,
@@ -57,8 +58,8 @@ const turnsBefore = (until: number, turns: ReadonlyArray<JobTurn>): ReadonlyArra
   turns.filter(({ job }) => job.due_at < until)
 
 /**
- * The claimed jobs that may still run: those due no later than `storedDueAt`, the due time of the first job that the
- * batch stores.
+ * The claimed jobs that may still run: the jobs that are due no later than `storedDueAt`, the due time of the first job
+ * that the batch stores.
  */
 const claimedBefore = (turns: ReadonlyArray<JobTurn>, storedDueAt: number): ReadonlyArray<JobTurn> =>
   turns.filter(({ created, job }) => created === null && job.due_at <= storedDueAt)
@@ -82,8 +83,8 @@ const nextCreated = (batch: ReadonlyArray<Entry>): number =>
   )
 
 /**
- * The change that commits a batch. Storage rejects it if, in the meantime, another change has stored a job that is due
- * before the batch's last job.
+ * The change that commits a batch. Storage rejects the change if, in the meantime, another change has stored a job that
+ * is due before the batch's last job.
  */
 export interface BatchChange extends Change.Change {
   /** When the batch's last job is due, in milliseconds of workspace time. */
@@ -141,8 +142,8 @@ export const begin = (turns: ReadonlyArray<JobTurn>, until: number): BatchRun =>
 })
 
 /**
- * What a turn's job decided in advance; null if it decided nothing, or if an earlier job has made the decision
- * outdated.
+ * The decision that a turn's job made in advance; null if the job made no decision, or if an earlier job has made the
+ * decision outdated.
  */
 export const preparedFor = ({ last_event_id, written }: BatchRun, { prepared }: JobTurn): Decision | null => {
   if (prepared === null) return null
@@ -154,8 +155,8 @@ export const preparedFor = ({ last_event_id, written }: BatchRun, { prepared }: 
 /**
  * Takes the next turn, given the change that its job has decided on.
  *
- * Returns `flush` if the batch must be committed first: it is full, the change would write a record twice, or the run
- * stops at this job. Returns `stop` if the run stops here.
+ * Returns `flush` if the batch must be committed first: the batch is full, the change would write a record twice, or
+ * the run stops at this job. Returns `stop` if the run stops here.
  */
 export const step = (
   run: BatchRun,

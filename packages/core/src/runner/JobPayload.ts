@@ -143,7 +143,7 @@ const OfAny = Schema.Struct({
 
 const anyIn = Schema.decodeUnknownSync(Schema.fromJsonString(OfAny))
 
-/** What a job of any kind is about. */
+/** The IDs of the resources that a job of any kind is about. */
 export const about = (job: PayloadJob): typeof OfAny.Type => anyIn(job.payload)
 
 /** The quote request that a job refers to; null if the job refers to no quote request. */

@@ -23,15 +23,15 @@ const slotsPerHour = 60
 const briefSlots = 15
 
 /**
- * The slot in which a workspace is swept, which is a minute of the hour. IDs spread the workspaces evenly over the
- * hour.
+ * The minute of the hour in which a workspace is swept. The ID decides the minute, so that workspaces are spread evenly
+ * over the hour.
  */
 const slotOf = (id: WorkspaceId): number =>
   Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % slotsPerHour, 0)
 
 /**
  * Makes a function that sweeps a slot, for a storage backend or one of its cells. A slot that was missed because the
- * storage or cell was unavailable is swept together with the next one.
+ * storage or cell was unavailable is swept together with the next slot.
  */
 const makeSweepSlot = <E>(
   list: StorageCell["workspaces"],
@@ -84,13 +84,16 @@ export class Retention extends Context.Service<
       })
     )
 
-  /** Sweeps as long as the layer exists. */
+  /** Sweeps all workspaces, as long as the layer exists. */
   static readonly layerForever: Layer.Layer<never, never, Retention> = Layer.effectDiscard(
     Retention.use((retention) => Effect.forkScoped(retention.forever))
   )
 }
 
-/** What to erase: everything that is older than its retention period, or only records that are kept for minutes. */
+/**
+ * Which records to erase: everything that is older than its retention period, or only records that are kept for
+ * minutes.
+ */
 type SweepTarget = "everything" | "brief"
 
 type Sweep<E> = (workspace_id: WorkspaceId, what: SweepTarget) => Effect.Effect<void, E>

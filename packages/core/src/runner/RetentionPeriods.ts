@@ -18,7 +18,7 @@ export interface Periods {
   /** How long reports about the API are kept. */
   readonly feedback_days: number
   /**
-   * How long the contents of exchanges with carriers are kept. They are erased with their request's facts at the
+   * How long the contents of exchanges with carriers are kept. The contents are erased with the request's facts at the
    * latest.
    */
   readonly exchanges_days: number

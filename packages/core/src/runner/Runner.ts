@@ -18,9 +18,9 @@ export interface Ran {
   readonly next_due_at: number | null
 }
 
-/** The result of running the jobs that were due first. */
+/** The result of running the jobs with the earliest due time. */
 export interface RanNext extends Ran {
-  /** Whether no job is left that is due. */
+  /** Whether no due job is left. */
   readonly isLast: boolean
 }
 
@@ -29,7 +29,7 @@ export class Runner extends Context.Service<
   Runner,
   {
     /**
-     * Runs every job that is due now, and the due jobs that these create, until no due job is left.
+     * Runs every job that is due now, and the due jobs that those jobs create, until no due job is left.
      *
      * Given a workspace, runs only its ordered jobs, and waits for jobs that another runner holds. Otherwise runs the
      * jobs of all workspaces, one after another. Calls for the same workspace should not overlap: all but one of them
@@ -37,13 +37,13 @@ export class Runner extends Context.Service<
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
     /**
-     * Runs the jobs that are due first, as `runDue` does. If another runner holds them, waits for the signal, which that
-     * runner's commits must wake (`makeJobSignal`).
+     * Runs the jobs with the earliest due time, as `runDue` does. If another runner holds these jobs, waits for the
+     * signal, which that runner's commits must wake (`wokenByJobs`).
      */
     readonly runNext: (signal: Signal, workspace_id?: WorkspaceId) => Effect.Effect<RanNext, StorageUnavailable>
     /**
      * Claims up to a hundred of a workspace's ordered jobs that come due within `ahead_ms` of its clock. Runs them in
-     * order, many in one change. Runs no job if another runner holds the next one, or if the next one can run only when
+     * order, many in one change. Runs no job if another runner holds the next job, or if the next job can run only when
      * it is due.
      *
      * `readReach` returns how far the clock may be moved, in milliseconds of workspace time; no job that is due later
@@ -57,7 +57,7 @@ export class Runner extends Context.Service<
     ) => Effect.Effect<RunAhead.RanAhead, StorageUnavailable>
     /**
      * Claims jobs and runs them concurrently until the scope closes. Then finishes the running jobs and releases the
-     * rest.
+     * other claimed jobs.
      */
     readonly forever: Effect.Effect<void, never, Scope.Scope>
   }
@@ -83,8 +83,8 @@ export class Runner extends Context.Service<
 
       const runNext = Effect.fnUntraced(function* (signal: Signal, workspace_id?: WorkspaceId) {
         const { busy, jobs, next_due_at } = yield* claimAndRun(workspace_id)
-        // Another runner holds jobs. Look again after each of its commits, or once its leases may have expired, in case
-        // it died.
+        // Another runner holds jobs. Look again after each commit of that runner, or once its leases may have expired,
+        // in case it died.
         if (jobs.length === 0 && busy) yield* signal.next(maxPeerWaitMs)
         const result: RanNext = {
           jobs: jobs.length + (yield* catchUpBehind(jobs)),

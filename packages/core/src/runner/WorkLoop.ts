@@ -26,9 +26,9 @@ export const maxExpiredLeases = 5
 const outageShadowMs = 2 * leaseMs
 /** The longest time between two requests to storage for work, even without hints. */
 export const pollMs = secondMs
-/** The maximum number of concurrently running jobs, not counting those that wait for a carrier or an endpoint. */
+/** The maximum number of concurrently running jobs, not counting jobs that wait for a carrier or an endpoint. */
 const maxRunning = 128
-/** The maximum number of jobs that a host holds, including those that wait for a carrier or an endpoint. */
+/** The maximum number of jobs that a host holds, including jobs that wait for a carrier or an endpoint. */
 const maxClaimed = 2_000
 /** The longest pause between claims while storage is unavailable. */
 const maxBackoffMs = 15 * secondMs
@@ -108,7 +108,7 @@ export type CatchUp = (job: ClaimedJob) => Effect.Effect<number, StorageUnavaila
 
 /**
  * Makes a loop that claims jobs and runs them concurrently, forever. When its scope closes, the loop finishes the
- * running jobs and releases the rest.
+ * running jobs and releases the other claimed jobs.
  */
 export const make = Effect.fnUntraced(function* (catchUp: CatchUp) {
   const storage = yield* Storage

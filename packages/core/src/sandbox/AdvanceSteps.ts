@@ -24,7 +24,8 @@ export const kind = Kind.make({
 })
 
 /**
- * Makes the functions that move the clock: one runs the jobs that come due on the way, the other only moves the clock.
+ * Makes the functions that move the clock: `runAhead` runs the jobs that come due on the way, and `moveTo` only moves
+ * the clock.
  */
 const makeMoves = Effect.gen(function* () {
   const storage = yield* Storage
@@ -54,7 +55,7 @@ const makeMoves = Effect.gen(function* () {
   }
 
   /**
-   * Moves the clock to `now`, but never beyond the target.
+   * Moves the clock to `time`, but never beyond the target.
    *
    * The clock does not move if another process has moved it since `workspaceRead` was read. It also does not move if a
    * job that is due before the new time was stored in the meantime. The next step then starts from the current state.
@@ -106,8 +107,8 @@ const makeAccept = Effect.gen(function* () {
 /**
  * Makes a function that takes one step toward the target: it runs the next jobs ahead of the clock, and the clock moves
  * with them. If no job is left, the clock moves to the target, or as far as calls to carriers allow. If the next job
- * cannot run ahead of the clock, or another runner holds it, the step runs the jobs that are due first. If no job is
- * due, the clock moves to the next due time or to the target.
+ * cannot run ahead of the clock, or another runner holds it, the step runs the jobs with the earliest due time. If no
+ * job is due, the clock moves to the next due time or to the target.
  */
 const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Moves) {
   const workspaces = yield* Workspaces
@@ -152,7 +153,8 @@ const makeStep = Effect.fnUntraced(function* ({ holdOf, moveTo, runAhead }: Move
  * Makes a function that waits until no call to a carrier holds the clock. During the wait, real time passes, and jobs
  * that come due are run.
  *
- * If the process's clock stands still, as in tests, the sandbox's clock is moved by each completed pause instead.
+ * If the process's clock stands still, as in tests, the sandbox's clock is moved by the length of each completed pause
+ * instead.
  */
 const makeWait = Effect.fnUntraced(function* ({ holdOf, moveTo }: Moves) {
   const workspaces = yield* Workspaces
@@ -207,8 +209,8 @@ const movedTo = (workspace: Workspace, target: AdvanceTarget, dueAt: number, rea
 const lookAgainMs = secondMs
 
 /**
- * How long to wait before looking again, in milliseconds of real time. The wait ends when the next call or ordered job
- * is due.
+ * How long to wait before checking again what holds the clock, in milliseconds of real time. The wait ends when the
+ * next call or ordered job is due.
  */
 const pauseOf = ({ first_due_at, now }: HeldClock.Hold, orderedInMs: number): number => {
   const callInMs = first_due_at > now ? first_due_at - now : Number.POSITIVE_INFINITY

@@ -17,7 +17,8 @@ export const make = Effect.gen(function* () {
   const workspaces = yield* Workspaces
   const retention = yield* Retention
   const advance = yield* AdvanceSteps.make
-  // Concurrent advances in a process take turns. Otherwise one advance would read a clock that another one is moving.
+  // Concurrent advances in a process take turns. Otherwise one advance would read a clock that another advance is
+  // moving.
   const inTurn = yield* makeKeyedMutex<WorkspaceId>()
 
   /** Logs an advance's progress, for the first time after `firstMs` and then at most every ten seconds. */

@@ -21,7 +21,9 @@ export interface Hold {
 /** Whether the clock cannot be moved now. */
 export const isHeld = ({ now, reach }: Hold): boolean => reach <= now
 
-/** The maximum number of calls to read. If there are more, the clock is not moved beyond the last one that was read. */
+/**
+ * The maximum number of calls to read. If there are more, the clock is not moved beyond the last call that was read.
+ */
 const maxCalls = 100
 
 /** A call that a request still waits for. `carrier` is null for the refresh of an offer. */

@@ -7,7 +7,7 @@ import { type LaneJob, readOne, type Storage, type StorageUnavailable } from "..
 import { QuoteId, QuoteRequestId, SubscriptionId, type WorkspaceId } from "../wire/Ids.ts"
 import { fromMillis, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
-/** What each kind of job does when it is due; null for maintenance that nobody waits for. */
+/** What each kind of job does when the job is due; null for maintenance jobs, which nobody waits for. */
 const whats = {
   collect: "carriers_asked",
   // A fictional carrier's ask is a job that is due when the answer arrives.

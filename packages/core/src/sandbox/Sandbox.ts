@@ -28,9 +28,9 @@ export class Sandbox extends Context.Service<
     ) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /**
      * Advances the workspace's clock, and returns once every job that came due has run, in order and at its due time.
-     * One long advance results in the same feed as many short ones.
+     * One long advance results in the same feed as many short advances.
      *
-     * Refuses with `conflict` (`wait`) if the advance takes too long. A retried call continues where the first one
+     * Refuses with `conflict` (`wait`) if the advance takes too long. A retried call continues where the first call
      * stopped.
      */
     readonly advanceTime: (

@@ -36,7 +36,9 @@ const retryAfterMs = 10 * secondMs
 
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 
-/** How a carrier handles one ask: which carrier it is, what it does, and when its answer is ready (null: never). */
+/**
+ * How a carrier handles one ask: which carrier it is, what it does, and when its answer is ready, or null for never.
+ */
 interface PlayedAsk {
   readonly carrier: FictionalCarrier
   readonly line: PlayedLine

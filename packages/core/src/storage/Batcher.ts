@@ -10,7 +10,7 @@ export interface Locks {
 
 /** Options for a batcher. */
 export interface BatcherOptions<A, B, E> {
-  /** Sends a batch, and returns a result for each item, in order. If it fails, every item in the batch fails. */
+  /** Sends a batch, and returns a result for each item, in order. If `send` fails, every item in the batch fails. */
   readonly send: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<Exit.Exit<B, E>>, E>
   /**
    * The error for an item that is not sent, because its queue is full, it has waited too long, or the batcher is
@@ -58,15 +58,15 @@ const noLocks: Locks = { exclusive: [], shared: [] }
  * Gathers items into batches without delaying them: an item is sent immediately if its queue has no batch in progress;
  * otherwise it joins the next batch.
  *
- * Items keep their order, except that an item whose locks do not fit into the batch is sent in a later one. Items with
- * an exclusive lock in common always keep their order. If a caller is interrupted before its item is sent, the item is
- * dropped; once sending has begun, it completes. When the scope closes, all waiting items fail as unavailable.
+ * Items keep their order, except that an item whose locks do not fit into the batch is sent in a later batch. Items
+ * with an exclusive lock in common always keep their order. If a caller is interrupted before its item is sent, the
+ * item is dropped; once sending has begun, it completes. When the scope closes, all waiting items fail as unavailable.
  */
 export const make = Effect.fnUntraced(function* <A, B, E>(
   options: BatcherOptions<A, B, E>
 ): Effect.fn.Return<Batcher<A, B, E>, never, Scope.Scope> {
   const { max_waiting, queueOf } = options
-  // Each batch is sent by its own fiber, so that interrupting one caller does not interrupt the items of others.
+  // Each batch is sent by its own fiber, so that interrupting one caller does not interrupt the items of other callers.
   const run = yield* FiberSet.makeRuntime()
   const clock = yield* Clock.Clock
   const unavailable = Exit.fail(options.unavailable)

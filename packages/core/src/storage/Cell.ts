@@ -23,8 +23,8 @@ export type CellName = typeof CellName.Type
 export const Cell = Schema.Struct({
   name: CellName,
   /**
-   * The cell's weight when new workspaces are assigned: a cell with 2 gets twice as many as a cell with 1, and a cell
-   * with 0 gets no new workspaces.
+   * The cell's weight when new workspaces are assigned: a cell with weight 2 gets twice as many workspaces as a cell
+   * with weight 1, and a cell with weight 0 gets none.
    */
   room: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000 }))
 })

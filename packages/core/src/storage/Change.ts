@@ -4,8 +4,8 @@ import type { Lease, NewJob } from "./Job.ts"
 /**
  * One version of a record: an encoded body, and the fields that lists filter by.
  *
- * Times are milliseconds of workspace time: whole numbers, at most 2^51 before or after 1970. All texts except the body
- * have 1 to 1,000 printable ASCII characters (space to `~`). `Checks` has all rules.
+ * Times are milliseconds of workspace time: whole numbers, at most 2^51 before or after 1970. All strings except the
+ * body have 1 to 1,000 printable ASCII characters (space to `~`). `Checks` contains all rules.
  */
 export interface StoredRecord {
   /** The name of the record's kind (`Kind`). */
@@ -15,23 +15,23 @@ export interface StoredRecord {
   readonly version: number
   /** The body as JSON text. It is served as stored, without decoding. */
   readonly body: string
-  /** The ID of the record that this one belongs to. A quote belongs to its quote request, for example. */
+  /** The ID of the record that this record belongs to. A quote belongs to its quote request, for example. */
   readonly parent: string | null
   readonly status: string | null
   /** The insurance line, for filters. */
   readonly line: string | null
-  /** More values that lists filter by: a few short texts of the form `name:value`. */
+  /** More values that lists filter by: a few short strings of the form `name:value`. */
   readonly labels: ReadonlyArray<string>
   /**
-   * The IDs that the record is about, at most two different ones, such as a quote and its request. A list by one of
+   * The IDs that the record is about, at most two different IDs, such as a quote and its request. A list by one of
    * these IDs needs no scan.
    */
   readonly about: ReadonlyArray<string>
   readonly created_at: number
   readonly updated_at: number
   /**
-   * When the record's content becomes outdated merely because time passes; null for never. After that, a reader must
-   * not serve the body unchanged.
+   * When the record's content becomes outdated because time passes; null for never. After this time, a reader must not
+   * serve the body unchanged.
    */
   readonly expires_at: number | null
 }
@@ -57,7 +57,7 @@ export const record = (fields: Omit<StoredRecord, keyof OptionalFields> & Partia
 
 const none: ReadonlyArray<never> = []
 
-/** A record as a decision saw it: the newest version at that time, or 0 if the record did not exist. */
+/** The version of a record on which a decision is based; 0 if the record did not exist. */
 export interface Expectation {
   readonly kind: string
   readonly id: string
@@ -65,15 +65,15 @@ export interface Expectation {
 }
 
 /**
- * An event that a change appends to its workspace's feed. The body is the feed item as JSON text. The rules for texts
- * and times are those of `StoredRecord`.
+ * An event that a change appends to its workspace's feed. The body is the feed item as JSON text. Strings and times
+ * follow the same rules as in `StoredRecord`.
  */
 export interface NewEvent {
   readonly id: string
   readonly occurred_at: number
   /**
-   * The IDs that the event is about, at most two different ones, such as a quote and its request. The feed finds events
-   * by them.
+   * The IDs that the event is about, at most two different IDs, such as a quote and its request. The feed finds events
+   * by these IDs.
    */
   readonly about: ReadonlyArray<string>
   readonly body: string

@@ -4,17 +4,18 @@ import type { Kinds } from "./Kind.ts"
 import type { CountAddition } from "./Storage.ts"
 
 /*
- * The rules for the values of what is stored. Every storage backend checks them before it stores anything, so that all
- * of them accept the same values. A value that breaks a rule is a mistake in the program.
+ * The rules for stored values. Every storage backend checks these rules before it stores anything, so that all storage
+ * backends accept the same values. A value that breaks a rule is a mistake in the program.
  */
 
-// Indexes of PostgreSQL have room for two such texts, and every storage sorts ASCII in the same order.
+// A PostgreSQL index entry has room for two strings of this length. Only ASCII is allowed, because all storage backends
+// sort ASCII in the same order.
 const maxTextLength = 1_000
 const printableAscii = /^[ -~]+$/
 const isText = (text: string): boolean => text.length <= maxTextLength && printableAscii.test(text)
 const isTextOrNull = (text: string | null): boolean => text === null || isText(text)
 
-// The sum of a time and a clock offset is then still an exact number.
+// With this limit, the sum of a time and a clock offset is still an exact number.
 const maxTime = 2 ** 51
 const isTime = (time: number): boolean => Number.isInteger(time) && Math.abs(time) <= maxTime
 const isTimeOrNull = (time: number | null): boolean => time === null || isTime(time)
@@ -60,7 +61,7 @@ const brokenByJob = ({ due_at, lane, ordered }: NewJob): string | null => {
   return isCount(lane.limit) && lane.limit > 0 ? null : "the lane's limit must be a whole number from 1 to 2^31 - 1"
 }
 
-/** The rule that another part of a change breaks; null if they break none. */
+/** The rule that another part of a change breaks; null if no other part breaks a rule. */
 const brokenByChange = ({ expects, finishes, clock_offset_ms, none_due_before }: Change): string | null => {
   if (!expects.every(({ id }) => isText(id))) return `the id of an expectation ${textRule}`
   if (!expects.every(({ version }) => isCount(version))) return `the version of an expectation ${countRule}`
@@ -70,7 +71,10 @@ const brokenByChange = ({ expects, finishes, clock_offset_ms, none_due_before }:
   return isTimeOrNull(none_due_before) ? null : `none_due_before ${timeRule}`
 }
 
-/** The error for a broken rule. It leaves out an ID that breaks the rules for texts, because it could be anything. */
+/**
+ * The error for a broken rule. It leaves out an ID that breaks the rules for strings, because such an ID could contain
+ * anything.
+ */
 const mistake = (what: string, id: string, rule: string): Error =>
   new Error(`${what}${isText(id) ? ` ${id}` : ""} cannot be stored: ${rule}`)
 

@@ -119,7 +119,7 @@ export class LongPolls extends Context.Service<
       subject: PollSubject,
       body: (next: WaitForHint) => Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E, R>
-    /** Ends all current waits and all later ones immediately, because the process is shutting down. */
+    /** Ends all current and all later waits immediately, because the process is shutting down. */
     readonly stop: Effect.Effect<void>
     /** How many calls are listening. */
     readonly count: Effect.Effect<number>
@@ -129,7 +129,7 @@ export class LongPolls extends Context.Service<
     LongPolls,
     Effect.gen(function* () {
       const storage = yield* Storage
-      // Keyed by record ID and by workspace ID. Their prefixes differ, so they cannot collide.
+      // The keys are record IDs and workspace IDs. Their prefixes differ, so they cannot collide.
       const listeners = new Map<string, Set<Signal>>()
       let count = 0
       let isStopping = false
@@ -165,7 +165,7 @@ export class LongPolls extends Context.Service<
       const listen = <A, E, R>(subject: PollSubject, body: (next: WaitForHint) => Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
           Effect.sync(() => {
-            // At the limit, new callers do not wait, but those that are already waiting continue.
+            // At the limit, new callers do not wait, but callers that are already waiting continue.
             const isCrowded = count >= maxWaiting
             return { isCrowded, listener: join(subject) }
           }),

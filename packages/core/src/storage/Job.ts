@@ -38,8 +38,8 @@ export interface NewJob {
   readonly due_at: number
   /**
    * Ordered jobs of a workspace run one at a time, by `(due_at, number)`: an ordered job cannot be claimed while an
-   * earlier one is leased. A sandbox's timers are ordered jobs, so that its events always have the same order. Other
-   * jobs run concurrently.
+   * earlier ordered job is leased. A sandbox's timers are ordered jobs, so that its events always have the same order.
+   * Other jobs run concurrently.
    */
   readonly ordered: boolean
   /** The job's lane. Only jobs that are not ordered can have one. */

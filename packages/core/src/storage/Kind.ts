@@ -3,7 +3,7 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import type { StoredRecord } from "./Change.ts"
 
-/** The retention periods of the settings (`RetentionPeriods`). */
+/** The names of the retention periods in the settings (`RetentionPeriods`). */
 export type Period = "events" | "facts" | "quotes" | "consents" | "requests" | "feedback" | "exchanges"
 
 /** How long records are kept: for a retention period from the settings, or for a number of minutes. */
@@ -25,15 +25,15 @@ export interface SealedTexts {
 export interface Traits {
   /** The name of the kind in storage. */
   readonly name: string
-  /** Whether all versions stay readable, or only the newest one. */
+  /** Whether all versions stay readable; if false, only the newest version does. */
   readonly keeps_history: boolean
   /** Whether records of this kind survive a sandbox reset. */
   readonly survives_reset: boolean
   /** How long records of this kind are kept, and by which clock; null keeps them forever. */
   readonly kept_for: KeptFor | null
   /**
-   * Whether bodies are sealed at rest, because they can contain facts about a person (applications, labels, texts and
-   * links from carriers, texts of reports) or an organization's values for a carrier. Bodies of other kinds contain
+   * Whether bodies are sealed at rest, because they can contain facts about a person (applications; labels, text and
+   * links from carriers; the text of reports) or an organization's values for a carrier. Bodies of other kinds contain
    * neither. Sealed records whose parent is a quote request or its application are erased with the person's data.
    */
   readonly sealed: boolean

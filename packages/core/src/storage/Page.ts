@@ -42,7 +42,7 @@ export interface RecordPage {
 /** A query for events in a workspace's feed, oldest first. */
 export interface FeedQuery {
   readonly workspace_id: WorkspaceId
-  /** Returns only events with greater numbers. */
+  /** Returns only events whose numbers are greater than this number. */
   readonly after: number
   /** The maximum number of events to return. With 0, the page only reports how far the feed goes. */
   readonly limit: number
@@ -65,5 +65,8 @@ export interface FeedPage {
   readonly erased_through: number
 }
 
-/** The maximum number of records that a page scans. A page that reaches it ends early, regardless of its filters. */
+/**
+ * The maximum number of records that a page scans. A page that reaches this maximum ends early, regardless of its
+ * filters.
+ */
 export const pageScanRecords = 10_000

@@ -5,7 +5,7 @@ import type { ClaimedJob, JobKind, Lease, NewJob } from "./Job.ts"
 import type { Kind } from "./Kind.ts"
 import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 
-/** The workspace for organizations and keys. A host looks these up before it knows a caller's workspace. */
+/** The workspace for organizations and keys. A host looks them up before it knows a caller's workspace. */
 export const directoryWorkspace: WorkspaceId = WorkspaceId.make(`wks_${"0".repeat(26)}`)
 
 /** A write is not based on the stored version, or an expected record has changed. Read again, and decide again. */
@@ -63,12 +63,14 @@ export interface JobClaim {
   /**
    * When the next job that this claim did not return is due, in milliseconds of real time; null if no job is waiting.
    *
-   * If that job must wait for a lease (an ordered job behind a leased one, or a job in a full lane), this is no earlier
-   * than the lease's expiry. If the claim returned as many jobs as its limit, this may be earlier than necessary.
+   * If that job must wait for a lease (an ordered job behind a leased ordered job, or a job in a full lane), this is no
+   * earlier than the lease's expiry. If the claim returned as many jobs as its limit, this may be earlier than
+   * necessary.
    */
   readonly next_due_at: number | null
   /**
-   * Whether ordered jobs of the requested workspace are leased, by this claim or another; false without a workspace.
+   * Whether ordered jobs of the requested workspace are leased, by this claim or by another claim; false without a
+   * workspace.
    */
   readonly busy: boolean
 }
@@ -183,7 +185,7 @@ export type Tally = CountAddition
 
 /**
  * A cell: a part of a storage backend that holds all data of some workspaces, and can be unavailable while other cells
- * are not.
+ * are available.
  */
 export interface StorageCell {
   readonly name: string
@@ -242,7 +244,7 @@ export class Storage extends Context.Service<
     readonly erase: (erasure: Erasure) => Effect.Effect<Erased, VersionConflict | StorageUnavailable>
     /**
      * Replaces bodies of stored versions, newest or older, without a new version, an event or a hint. Each body is
-     * replaced separately, and only if the stored body is still the one that was read. Returns how many were replaced.
+     * replaced separately, and only if the stored body is still the body that was read. Returns how many were replaced.
      *
      * Use it only for a different encoding of the same content, such as sealing with a newer key. Everything else is a
      * `commit`.
@@ -273,7 +275,7 @@ export class Storage extends Context.Service<
     readonly ready: Effect.Effect<void, StorageUnavailable>
     /**
      * Counts the jobs that are due and could be claimed, in all workspaces, by kind and sorted by the kind's name.
-     * Optional: without it, operators see only when the oldest job was due.
+     * Optional: without this method, operators see only when the oldest job was due.
      */
     readonly backlog?: (query: BacklogQuery) => Effect.Effect<ReadonlyArray<Backlog>, StorageUnavailable>
     /** The connected processes, at most a thousand, sorted by name. Optional: for operators only. */
@@ -281,7 +283,8 @@ export class Storage extends Context.Service<
     /** Whether the storage's data is being moved to another database. Optional: for operators only. */
     readonly moving?: Effect.Effect<boolean, StorageUnavailable>
     /**
-     * The cells, if the storage is divided into cells. `ready` then reports on the first cell, which all others need.
+     * The cells, if the storage is divided into cells. `ready` then reports on the first cell, which all other cells
+     * need.
      */
     readonly cells?: ReadonlyArray<StorageCell>
   }
@@ -296,11 +299,11 @@ export const commit = (
 
 /**
  * The maximum number of attempts at a decision. In every round one of the competing writers succeeds, so contention
- * never needs this many. A decision that still conflicts would conflict forever, which is a defect.
+ * never needs this many attempts. A decision that still conflicts would conflict forever, which is a defect.
  */
 const maxAttempts = 100
 
-/** Makes a decision. After each conflict, makes it again from the newest data. */
+/** Makes a decision. After each conflict, makes the decision again from the newest data. */
 export const retryOnConflict = <A, E, R>(decision: Effect.Effect<A, E | VersionConflict, R>): Effect.Effect<A, E, R> =>
   Effect.catch(
     Effect.retry(decision, { times: maxAttempts - 1, while: (error) => error instanceof VersionConflict }),
@@ -344,7 +347,7 @@ export const eachPage = Effect.fnUntraced(function* <E, R>(
   } while (after !== null)
 })
 
-/** Reads a whole list into memory. Use this only for short lists, and `eachPage` for all others. */
+/** Reads a whole list into memory. Use this only for short lists, and `eachPage` for all other lists. */
 export const readAll = Effect.fnUntraced(function* (
   storage: Pick<Storage["Service"], "page">,
   query: Omit<RecordQuery, "after">

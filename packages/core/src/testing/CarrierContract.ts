@@ -84,7 +84,7 @@ export const cases = (
 
 /**
  * Makes a case with one ask for a line, answered from a cassette in simulated time. The case fails if the cassette
- * lacks an answer, or contains an answer that the adapter cannot read.
+ * lacks a response, or contains a response that the adapter cannot read.
  *
  * @example
  * yield* CarrierContract.replay(acme, "renters", facts, { cassette }).effect
@@ -126,7 +126,7 @@ const stageOf = (
   return { now: now ?? toMillis(cassette.recorded_at), standIn: replayed.transport, missing: replayed.missing }
 }
 
-/** An adapter under test, and what its cases need. */
+/** An adapter under test, and the stage, the facts and the options for its cases. */
 interface Trial {
   readonly stage: Stage
   readonly adapter: CarrierAdapter

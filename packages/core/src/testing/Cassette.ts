@@ -14,7 +14,7 @@ import * as Xml from "../wire/Xml.ts"
 import { standInToken } from "./standInToken.ts"
 
 /*
- * A cassette contains answers from a carrier's sandbox. They are recorded once, and replayed in tests without a
+ * A cassette contains responses from a carrier's sandbox. They are recorded once, and replayed in tests without a
  * network.
  */
 
@@ -28,7 +28,7 @@ const Body = Schema.NullOr(
 )
 type Body = typeof Body.Type
 
-/** A request and its answer, without secrets or redacted values. */
+/** A request and its response, without secrets or redacted values. */
 export const Exchange = Schema.Struct({
   method: Schema.String,
   host: Schema.String,
@@ -81,7 +81,7 @@ export class UnplayableRecording extends Data.TaggedError("UnplayableRecording")
 const isCassette = Schema.is(Cassette)
 const findWrong = Input.findings(Cassette)
 
-/** Reads the parsed JSON of a cassette file. Throws an `InvalidCassette` if it is not a cassette. */
+/** Reads the parsed JSON of a cassette file. Throws an `InvalidCassette` if the JSON is not a cassette. */
 export const parse = (json: unknown): Cassette => {
   if (isCassette(json)) return json
   const mistakes = findWrong(json).map((error) => ruleText(fromFieldError(error)))
@@ -108,9 +108,9 @@ export interface Recording {
  * Makes a transport that sends through `transport`, and records each answered request. Like the service's own
  * recordings, a cassette contains no secrets and none of the values that the adapter lists in `redact`.
  *
- * Token requests and request headers are not recorded. An answer is recorded once the adapter has read it. A recording
- * with more than `maxExchanges` exchanges, or with an answer that cannot be kept, is refused, because it could not be
- * played back. Of the connection's values, only those that the adapter declares as `string` are recorded.
+ * Token requests and request headers are not recorded. A response is recorded when the adapter has read it. A recording
+ * with more than `maxExchanges` exchanges, or with a response that cannot be recorded, is refused, because it could not
+ * be played back. Of the connection's values, only those that the adapter declares as `string` are recorded.
  *
  * @example
  * const recording = yield* Cassette.record(yield* CarrierTransport, acme, connection)
@@ -247,8 +247,8 @@ export interface ReplayOptions {
 /**
  * Makes a transport that answers from a cassette and sends nothing.
  *
- * A request gets the next answer to a request with the same method, host, path and body, compared after redaction. A
- * token request gets a stand-in token. Any other request dies with `NotOnCassette`.
+ * A request gets the next recorded response to a request with the same method, host, path and body, compared after
+ * redaction. A token request gets a stand-in token. Any other request dies with `NotOnCassette`.
  *
  * @example
  * const { transport } = Cassette.replay(Cassette.parse(JSON.parse(file)), acme)

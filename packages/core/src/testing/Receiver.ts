@@ -4,9 +4,9 @@ import * as Signature from "../webhooks/Signature.ts"
 import { defaultDeadlineMs, type SendOutcome, WebhookSender } from "../webhooks/WebhookSender.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 
-/** How a receiver answers a delivery, described as data that any host can act out. */
+/** How a receiver responds to a delivery, described as data that any host can act out. */
 export type Respond =
-  /** Answers immediately with a complete response. */
+  /** Responds immediately with a complete response. */
   | {
       readonly does: "answer"
       readonly status: number
@@ -20,9 +20,9 @@ export type Respond =
       readonly pieces: ReadonlyArray<string>
       readonly every_ms: number
     }
-  /** Accepts the request, but never answers it. */
+  /** Accepts the request, but never responds. */
   | { readonly does: "hang" }
-  /** Closes the connection without an answer. */
+  /** Closes the connection without a response. */
   | { readonly does: "reset" }
   /** Sends text that is not HTTP. */
   | { readonly does: "garbage"; readonly text: string }
@@ -41,9 +41,9 @@ export const fail = (status: number, headers?: Readonly<Record<string, string>>)
   answer(status, headers, "no")
 /** Responds with a redirect, which is a failure. */
 export const redirect = (location: string, status = 307): Respond => answer(status, { location })
-/** Accepts the request, but never answers it. */
+/** Accepts the request, but never responds. */
 export const hang: Respond = { does: "hang" }
-/** Closes the connection without an answer. */
+/** Closes the connection without a response. */
 export const reset: Respond = { does: "reset" }
 /** Confirms the delivery, with a body that arrives piece by piece. */
 export const slowBody = (pieces: number, every_ms: number, status = 200): Respond => ({
@@ -64,7 +64,7 @@ export const garbage: Respond = { does: "garbage", text: "This is not HTTP.\r\n\
 export const times = (count: number, respond: Respond): ReadonlyArray<Respond> =>
   Array.from({ length: count }, () => respond)
 
-/** How genuine deliveries are answered. All other deliveries get 400. */
+/** How the receiver responds to genuine deliveries. All other deliveries get 400. */
 export interface Script {
   /** The responses for each event type. They are used in the order in which deliveries of that type arrive. */
   readonly by_type?: Readonly<Record<string, ReadonlyArray<Respond>>>
@@ -107,16 +107,17 @@ export interface Arrival extends Incoming {
   readonly event: ReceivedEvent | null
   readonly verification: Signature.Verification
   /**
-   * Whether a genuine delivery with this ID has arrived before. If so, this one is a retry, a replay or a duplicate.
+   * Whether a genuine delivery with this ID has arrived before. If so, this delivery is a retry, a replay or a
+   * duplicate.
    */
   readonly isDuplicate: boolean
   /** Whether a genuine delivery with a newer version of the same resource has already arrived. */
   readonly isLate: boolean
-  /** How the receiver answered. */
+  /** How the receiver responded. */
   readonly respond: Respond
 }
 
-/** Receives deliveries, verifies and records them, and answers according to a script. */
+/** Receives deliveries, verifies and records them, and responds according to a script. */
 export interface Receiver {
   /** Handles one delivery, and returns the response that the host must act out. */
   readonly handle: (incoming: Incoming) => Effect.Effect<Respond>
@@ -181,7 +182,7 @@ const follow = ({ by_type = {}, in_order = [], otherwise = succeed }: Script): (
   return (type) => ofType.get(type)?.next().value ?? ofAll.next().value ?? otherwise
 }
 
-/** Makes a log of what has arrived, and of who is waiting for more. */
+/** Makes a log of the deliveries that have arrived, and of the callers that wait for more. */
 const makeLog = () => {
   const arrivals: Array<Arrival> = []
   const waiting = new Set<() => void>()

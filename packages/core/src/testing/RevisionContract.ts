@@ -19,7 +19,7 @@ export interface Case {
   readonly run: () => Promise<void>
 }
 
-/** What the contract needs to run. */
+/** The options of the contract. */
 export interface Options {
   /** A new, empty storage, such as `MemoryStorage.layer`. */
   readonly storage: Layer.Layer<Storage>
@@ -220,13 +220,15 @@ const rules: ReadonlyArray<{
   }
 ]
 
-/** The mistake if two fields got the same name, so that an older revision shows fewer fields than the newest one. */
+/**
+ * The mistake if two fields got the same name, so that an older revision shows fewer fields than the newest revision.
+ */
 const merged = (kind: Resource, newestValue: unknown, olderValue: unknown): ReadonlyArray<string> =>
   Object.keys(fieldsOf(olderValue)).length < Object.keys(fieldsOf(newestValue)).length
     ? [`${kind} has fewer fields than in the newest revision: a renamed field must not take another field's name.`]
     : []
 
-/** The fields of a resource whose values differ between a revision and the newest one. */
+/** The fields of a resource whose values differ between a revision and the newest revision. */
 const changed = (kind: Resource, members: ReadonlyArray<string>, newestValue: unknown, olderValue: unknown) =>
   members
     .filter((name) => JSON.stringify(fieldsOf(olderValue)[name]) !== JSON.stringify(fieldsOf(newestValue)[name]))

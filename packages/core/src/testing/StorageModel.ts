@@ -49,7 +49,7 @@ const parentOf = (kind: string, place: number): string | null => {
 }
 
 /**
- * The IDs that a record or event is about, derived from one of its times. There are zero, one or two of them, and two
+ * The IDs that a record or event is about, derived from one of its times. There are zero, one or two IDs, and two
  * records can have the same IDs in a different order.
  */
 const aboutOf = (time: number): ReadonlyArray<string> => {
@@ -86,7 +86,7 @@ const jobOf = ({ due_at, ordered, lane }: StepOf<"commit">["jobs"][number], payl
 const leasesAt = (leases: ReadonlyArray<Lease>, fromNewest: ReadonlyArray<number>): ReadonlyArray<Lease> =>
   fromNewest.flatMap((place) => leases.at(-1 - place) ?? [])
 
-/** What the change in a step expects, given what is stored now. */
+/** The expectations of the change in a step, given what is stored now. */
 const expectsOf = (
   model: Model,
   workspace_id: WorkspaceId,

@@ -23,7 +23,7 @@ export interface CallOptions {
   readonly environment?: Environment
   readonly read_handle?: string
   readonly idempotency_key?: string
-  /** The `Service-Version` to send; by default none is sent, so the pin decides. */
+  /** The `Service-Version` to send; by default the header is absent, so the workspace's pin decides. */
   readonly revision?: string
   /** The client's address. */
   readonly address?: string
@@ -37,7 +37,7 @@ export interface CallOptions {
 
 /** Options for a world. */
 export interface WorldOptions {
-  /** Carriers to use instead of the fictional ones. */
+  /** Carriers to use instead of the fictional carriers. */
   readonly carriers?: ReadonlyArray<CarrierAdapter>
   /** Rate limits; by default no limits. */
   readonly limits?: Limits
@@ -59,13 +59,13 @@ export const sealKeys = (newestKey: number, ...olderKeys: ReadonlyArray<number>)
   return Layer.succeed(SealKeys, { keys: [keyOf(newestKey), ...olderKeys.map(keyOf)] })
 }
 
-/** A complete core with one organization and a key of each kind. Most tests start from it. */
+/** A complete core with one organization and a key of each kind. Most tests start from a world. */
 export class World extends Context.Service<
   World,
   {
     readonly organization: Organization
     readonly keys: { readonly [E in Environment]: { readonly [K in KeyKind]: string } }
-    /** Calls an operation as a host would, and decodes the answer. */
+    /** Calls an operation as a host would, and decodes the response. */
     readonly call: <Output, R>(
       operation: Operation.Operation<string, unknown, Output, R>,
       input: unknown,

@@ -29,7 +29,7 @@ export type Entry =
    * `since` and `until` are real time.
    */
   | At<"circuit", Pick<CircuitNote, "carrier_id" | "circuit" | "since" | "until" | "why">>
-  /** A carrier was selected to be asked. Whether it was asked shows in its exchanges and its outcome. */
+  /** A carrier was selected to be asked. The carrier's exchanges and outcome show whether it was actually asked. */
   | At<"asked", OfCarrier>
   /**
    * A recorded exchange with a carrier's adapter. Unless `bodies` is requested, all bodies are null.
@@ -44,7 +44,7 @@ export type Entry =
    * progress (`ended`). `begun`: the erasure was stopped, and some data may still be stored.
    */
   | At<"erased", Pick<ErasureRecord, "by" | "state" | "ended" | "quotes">>
-  /** What one carrier answered, or why it did not. */
+  /** What one carrier answered, or why it did not answer. */
   | At<"outcome", Pick<CarrierResult, "outcome" | "reason" | "message" | "missing_facts" | "quote_ids"> & OfCarrier>
   /** A version of a quote. */
   | At<"quote", OfQuote>

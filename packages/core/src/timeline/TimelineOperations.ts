@@ -8,8 +8,8 @@ import { Timelines } from "./Timelines.ts"
 import * as TimelineView from "./TimelineView.ts"
 
 /**
- * Reads what happened to a quote request, without what its organization may not see (api.md, Timeline of a quote
- * request).
+ * Reads what happened to a quote request, without the details that its organization may not see (api.md, Timeline of a
+ * quote request).
  */
 export const getQuoteRequestTimeline = Operation.make({
   name: "get_quote_request_timeline",

@@ -62,8 +62,8 @@ const maxLimit = 1_000
 /** How many workspaces are searched in one step. */
 const maxWorkspaces = 100
 /**
- * How many of the calls logged before the request are searched for the one that started it. Concurrent calls can be
- * logged in between.
+ * How many of the calls logged before the request are searched for the call that started the request. Concurrent calls
+ * can be logged in between.
  */
 const maxCalls = 500
 /**

@@ -22,7 +22,7 @@ export interface Policy {
 /** The policy without any exceptions: public addresses only. */
 export const publicOnly: Policy = { allow: [], own_addresses: [] }
 
-/** Parses a list of networks such as `127.0.0.0/8,::1/128`. Returns null if one of them is invalid. */
+/** Parses a list of networks such as `127.0.0.0/8,::1/128`. Returns null if one of the networks is invalid. */
 export const readNetworks = (text: string): ReadonlyArray<IpNetwork.IpNetwork> | null => {
   const parts = text.split(",").map((part) => part.trim())
   return Result.getOrNull(Result.all(parts.filter((part) => part !== "").map((part) => IpNetwork.fromString(part))))

@@ -17,7 +17,10 @@ const minSecretBytes = 24
 const maxSecretBytes = 64
 /** The number of random bytes in the secrets that the service creates. */
 export const secretBytes = 32
-/** The default prefix of the service's own webhook headers, which are sent in addition to the standard's. */
+/**
+ * The default prefix of the service's own webhook headers, which are sent in addition to the standard `webhook-`
+ * headers.
+ */
 export const defaultHeaderPrefix = "quotewire-"
 /** How many seconds a timestamp may differ from the receiver's clock, in either direction. */
 export const toleranceSeconds = 300
@@ -61,7 +64,7 @@ const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | 
 export interface Message {
   /**
    * The message's ID. It must not contain a dot, because dots separate the parts of the signed text. The service's own
-   * IDs contain none.
+   * IDs contain no dots.
    */
   readonly id: string
   /** When the message is signed, in Unix seconds of real time. */
@@ -123,7 +126,7 @@ export interface Signed {
   /** When the delivery was signed, in Unix seconds of real time. */
   readonly timestamp: number
   readonly signature: string
-  /** The prefix of the headers that are sent in addition to the standard ones. */
+  /** The prefix of the headers that are sent in addition to the standard `webhook-` headers. */
   readonly prefix?: string
 }
 
@@ -186,8 +189,8 @@ export type Verification =
   | { readonly ok: false; readonly reason: Distrust }
 
 /**
- * Verifies a delivery. It is genuine if any of its signatures matches any of the secrets. All comparisons take constant
- * time.
+ * Verifies a delivery. The delivery is genuine if any of its signatures matches any of the secrets. All comparisons
+ * take constant time.
  */
 export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], received: Received, keys?: Keys) {
   const claim = claimOf(received.headers)

@@ -78,7 +78,7 @@ export class WebhookSender extends Context.Service<
     readonly lookUp: (url: string) => Effect.Effect<LookUp>
   }
 >()("@quotewire/core/WebhookSender") {
-  /** A sender that sends nothing. No subscription can be created with it. */
+  /** A sender that sends nothing. With this sender, no subscription can be created. */
   static readonly layerOff: Layer.Layer<WebhookSender> = Layer.succeed(WebhookSender, {
     off: true,
     send: () => Effect.succeed({ response_status_code: null, duration_ms: 0, failure: "refused_address" }),

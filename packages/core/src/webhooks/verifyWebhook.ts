@@ -13,9 +13,9 @@ const webCrypto = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCry
 /**
  * Verifies a webhook's signature and timestamp, on any runtime that has Web Crypto.
  *
- * It never rejects because of what was received: the result's `reason` says what is wrong. If `ok` is false, answer
- * with 400 and do nothing else. It rejects with an `InvalidArgument` if `secrets` is not a list of strings, or
- * `headers` is not an object.
+ * The promise never rejects because of what was received: the result's `reason` says what is wrong. If `ok` is false,
+ * respond with 400 and do nothing else. The promise rejects with an `InvalidArgument` only if `secrets` is not a list
+ * of strings, or `headers` is not an object.
  */
 export const verifyWebhook = (received: ReceivedWebhook): Promise<Verification> => Effect.runPromise(check(received))
 

@@ -119,7 +119,7 @@ export const definitions = define({
 /** An error code (api.md, Error codes). New codes can be added in any revision. */
 export type ErrorCode = keyof typeof definitions
 
-/** All error codes, in the order of the table. */
+/** All error codes, in the order of `definitions`. */
 export const codes: ReadonlyArray<ErrorCode> = Struct.keys(definitions)
 
 /** The body of every error response (api.md, Error envelope). */
@@ -154,13 +154,13 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   readonly message: string
   /** The wrong or missing input fields, with their paths; null if no field is wrong. */
   readonly field_errors: ReadonlyArray<FieldError> | null
-  /** What to do next. */
+  /** What the caller can do next. */
   readonly retry_action: RetryActionType
   /** How long to wait before the call can succeed, in seconds; null if waiting does not help. */
   readonly retry_after_seconds: number | null
   /**
-   * The revision in which the error is written; null for the newest one. `not_found` always uses the newest one. So does
-   * any error that occurs before the revision is known.
+   * The revision in which the error is written; null for the newest revision. `not_found` always uses the newest
+   * revision. So does any error that occurs before the revision is known.
    */
   readonly revision: string | null
   /**
@@ -194,7 +194,7 @@ export interface Details {
   readonly retry_after_seconds?: number
 }
 
-/** Makes an error. Omitted details come from the table. */
+/** Makes an error. Omitted details come from `definitions`. */
 export const make = <const Code extends ErrorCode>(code: Code, details: Details = {}): ApiError<Code> =>
   new ApiError<Code>({
     _tag: code,
@@ -248,7 +248,7 @@ const fieldsOf = ({
   request_id
 })
 
-/** Makes the error for an input with wrong fields. The error lists the first hundred and counts the rest. */
+/** Makes the error for an input with wrong fields. The error lists the first hundred fields and counts the others. */
 export const invalidInput = (fieldErrors: ReadonlyArray<FieldError> | WrongFields): ApiError<"invalid_input"> => {
   const wrongFields = joinWrongFields(fieldErrors)
   return make("invalid_input", {
@@ -257,7 +257,9 @@ export const invalidInput = (fieldErrors: ReadonlyArray<FieldError> | WrongField
   })
 }
 
-/** Makes the error for an application with missing facts. The error lists the first hundred and counts the rest. */
+/**
+ * Makes the error for an application with missing facts. The error lists the first hundred facts and counts the others.
+ */
 export const needsInformation = (fieldErrors: ReadonlyArray<FieldError>): ApiError<"needs_information"> => {
   const missingFields = joinWrongFields(fieldErrors)
   return make("needs_information", {

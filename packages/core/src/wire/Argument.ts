@@ -16,7 +16,7 @@ export class InvalidArgument extends Data.TaggedError("InvalidArgument")<{
   /** The wrong fields, each with its path and what it must be. */
   readonly mistakes?: ReadonlyArray<Mistake>
 }> {
-  /** The error's code. Every error of the promise functions has one. */
+  /** The error's code. Every error of the promise functions has a code. */
   readonly code = "invalid_argument"
 }
 

@@ -19,26 +19,26 @@ import { maxCounted, maxListed } from "./FieldError.ts"
 
 /** Some of the faults in a wrong value, and how many more there are. */
 export interface FoundFaults {
-  /** All faults if they are few; otherwise the faults in the first hundred wrong items. */
+  /** All faults, if there are few; otherwise the faults in the first hundred wrong items. */
   readonly issue: SchemaIssue.Issue
   /** How many more items are wrong; 0 if they were not counted. */
   readonly more: number
 }
 
 /**
- * What is decoded. In a caller's `input`, unknown fields are wrong, and undefined fields are treated as absent. Wrong
- * items beyond the limit are counted, which costs time for each item. In any other `value`, such as a carrier's answer,
- * unknown fields are dropped.
+ * The kind of value that is decoded. In a caller's `input`, unknown fields are wrong, and undefined fields are treated
+ * as absent. Wrong items beyond the limit are counted, which costs time for each item. In any other `value`, such as a
+ * carrier's answer, unknown fields are dropped.
  */
 type Source = "input" | "value"
 
-/** The maximum number of items and members in a wrong value. Of a larger value, only the first fault is reported. */
+/** The maximum number of items and members in a wrong value. For a larger value, only the first fault is reported. */
 const maxMembers = 50_000
 
 /**
  * Compiles a schema into a function that finds the faults in a wrong value that is not an input: about a hundred at
- * most. For a large value it reports only the first fault, which the caller passes in: a full search would cost as much
- * as reading the value.
+ * most. For a large value, the function reports only the first fault, which the caller passes in: a full search would
+ * cost as much as reading the value.
  */
 export const faultFinder = (
   schema: Schema.Decoder<unknown>
@@ -59,10 +59,11 @@ export const faultFinder = (
 /** Whether a value's lists and plain objects together have more than fifty thousand items and members. */
 export const isLarge = (value: unknown): boolean => {
   const queue = [value]
-  // The list grows during the loop.
+  // The queue grows during the loop.
   for (const container of queue) {
     if (!isListOrRecord(container)) continue
-    // Members are counted before they are read, because reading a large object's members takes longer.
+    // Members are counted before they are read, because reading a large object's members takes longer than counting
+    // them.
     const members = Array.isArray(container) ? container.length : Object.keys(container).length
     if (queue.length + members > maxMembers) return true
     for (const member of Object.values(container)) queue.push(member)
@@ -102,7 +103,7 @@ export const decoder = <A>(schema: Schema.Decoder<A>): ((value: unknown) => Resu
 
 /**
  * Compiles a schema into a decoder that stops at the first fault. References in a recursive schema are followed at most
- * a few thousand times: if members of a union share fields, the attempts multiply with every level of the value.
+ * `maxVisits.first` times: if members of a union share fields, the attempts multiply with every level of the value.
  */
 export const firstFault = <A>(
   schema: Schema.Decoder<A>,

@@ -24,7 +24,10 @@ export const fromFieldError = ({
   message: allowed_values === undefined ? message : `Must be one of ${allowed_values.join(", ")}.`
 })
 
-/** Writes an introduction and its sentences. One sentence follows on the same line; several get a line each. */
+/**
+ * Writes an introduction and its sentences. A single sentence follows on the same line; several sentences each get
+ * their own line.
+ */
 export const listed = (introduction: string, sentences: ReadonlyArray<string>): string =>
   sentences.length === 1
     ? `${introduction} ${sentences.join("")}`

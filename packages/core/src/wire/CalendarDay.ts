@@ -40,7 +40,7 @@ export const daysBetween = (from: string, to: string): number =>
 export const monthsBetween = (from: string, to: string): number =>
   12 * (yearOf(to) - yearOf(from)) + monthNumber(to) - monthNumber(from)
 
-/** Completed years from a birthday to a date. The result is negative if the birthday is more than a year later. */
+/** Completed years from a birthday to a date. The result is negative if the birthday is after the date. */
 export const ageInYears = (born: string, today: string): number => {
   const years = yearOf(today) - yearOf(born)
   return today.slice(5) < born.slice(5) ? years - 1 : years

@@ -40,8 +40,8 @@ export class UnsupportedEffect extends Error {
 }
 
 /**
- * Checks a release of Effect; by default the one that this package loads. Dies with `UnsupportedEffect` if it was not
- * tested.
+ * Checks a release of Effect; by default the release that this package loads. Dies with `UnsupportedEffect` if the
+ * release was not tested.
  */
 export const checkVersion = (version: string = manifest.version): Effect.Effect<void> =>
   version.startsWith(tested) ? Effect.void : Effect.die(new UnsupportedEffect(version))

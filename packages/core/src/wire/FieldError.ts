@@ -27,8 +27,8 @@ export interface WrongFields {
 export const maxListed = 100
 
 /**
- * The maximum number of wrong fields that are counted, because counting each one takes time. A higher count is reported
- * as "more than" this number.
+ * The maximum number of wrong fields that are counted, because counting each field takes time. A higher count is
+ * reported as "more than" this number.
  */
 export const maxCounted = 10_000
 
@@ -41,7 +41,7 @@ const maxPath = 256
  */
 const maxAllowedValues = 1_000
 
-/** Makes a collector of wrong fields. It keeps the first hundred in detail, and counts the rest. */
+/** Makes a collector of wrong fields. It keeps the first hundred fields in detail, and counts the others. */
 export const collector = () => {
   const errors: Array<FieldError> = []
   let moreCount = 0
@@ -63,7 +63,9 @@ export const joinWrongFields = (...places: ReadonlyArray<WrongFields | ReadonlyA
 /** The number of wrong fields. */
 export const countOf = ({ found, more }: WrongFields): number => found.length + more
 
-/** The fields that an error lists: the first hundred, and a last entry with an empty path that counts the rest. */
+/**
+ * The fields that an error lists: the first hundred fields, and a last entry with an empty path that counts the others.
+ */
 export const limitFields = (wrongFields: WrongFields, noun: string): ReadonlyArray<FieldError> => {
   let values = 0
   const entries = wrongFields.found.slice(0, maxListed).map(({ path, message, allowed_values }): FieldError => {
@@ -100,8 +102,8 @@ export const descriptionOf = ({ message, allowed_values = [] }: Omit<FieldError,
 }
 
 /**
- * The message of an error with wrong fields. If there is only one, the message describes it; otherwise it names the
- * first three. It never repeats a value.
+ * The message of an error with wrong fields. If there is only one wrong field, the message describes that field;
+ * otherwise it names the first three fields. It never repeats a value.
  */
 export const wrongFieldsMessage = (wrong: WrongFields): string => {
   const [first] = wrong.found

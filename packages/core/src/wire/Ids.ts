@@ -91,7 +91,7 @@ export type WorkspaceId = typeof WorkspaceId.Type
  * ULIDs: 26 characters of Crockford's base 32, here in lower case. The first 10 encode the time, and the others are
  * random.
  *
- * Effect can make ULIDs too, but it runs a fiber for each one (docs/decisions/tuning.md).
+ * Effect can make ULIDs too, but it runs a fiber for each ULID (docs/decisions/tuning.md).
  */
 
 const alphabet = Array.from("0123456789abcdefghjkmnpqrstvwxyz", (character) => character.charCodeAt(0))

@@ -13,8 +13,8 @@ export { isStorable, maxDepth } from "./Storable.ts"
 /**
  * Compiles a schema into a decoder for inputs.
  *
- * It reports every wrong field with its path, and no message repeats a value. Unknown fields are reported as wrong. If
- * an input is nested too deeply, or has more than a hundred strings that storage cannot hold, only this is reported.
+ * The decoder reports every wrong field with its path, and no message repeats a value. Unknown fields are wrong. If an
+ * input is nested too deeply, or has more than a hundred strings that storage cannot hold, only this is reported.
  */
 export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Result.Result<A, WrongFields>) => {
   const check = checker(schema)
@@ -63,8 +63,8 @@ export const checker = <A>(
 }
 
 /**
- * Compiles a schema into a decoder for values that are not inputs, such as a carrier's answer. It drops unknown fields.
- * If the value is wrong, it lists the wrong fields: about a hundred at most.
+ * Compiles a schema into a decoder for values that are not inputs, such as a carrier's answer. The decoder drops
+ * unknown fields. If the value is wrong, the decoder lists the wrong fields: about a hundred at most.
  */
 export const valueDecoder = <A>(
   schema: Schema.Decoder<A>
@@ -81,7 +81,7 @@ export const valueDecoder = <A>(
   }
 }
 
-/** Compiles a schema into a function that finds a value's wrong fields. It reports them as `valueDecoder` does. */
+/** Compiles a schema into a function that finds a value's wrong fields, and reports them as `valueDecoder` does. */
 export const findings = (schema: Schema.Decoder<unknown>): ((value: unknown) => ReadonlyArray<FieldError>) => {
   const decode = valueDecoder(schema)
   return (value) => Result.match(decode(value), { onFailure: (failures) => failures, onSuccess: () => [] })

@@ -1,7 +1,7 @@
 import { Predicate } from "effect"
 
 /**
- * JSON text, typed with what it decodes to.
+ * JSON text, with the type of the value that it encodes.
  *
  * Quote versions and events never change, so they are encoded once, stored as text, and served as the same text.
  */

@@ -108,7 +108,7 @@ const readable = <A>(read: (value: A) => Result.Result<number, string>) =>
   Schema.makeFilter((value: A) => Result.match(read(value), { onSuccess: () => true, onFailure: (rule) => rule }))
 
 /**
- * Decodes money from text in the forms that `parse` reads, for the schema of a carrier's answer. Money is encoded as
+ * Decodes money from text in the forms that `parse` reads, for the schema of a carrier's response. Money is encoded as
  * `1171.10`.
  *
  * @example
@@ -125,7 +125,7 @@ export const FromText = Schema.String.check(readable(readText)).pipe(
   )
 )
 
-/** Decodes money from a number of US dollars, as `dollars` does, for the schema of a carrier's answer. */
+/** Decodes money from a number of US dollars, as `dollars` does, for the schema of a carrier's response. */
 export const FromDollars = Schema.Number.check(readable(readDollars)).pipe(
   Schema.decodeTo(
     Money,
@@ -133,7 +133,7 @@ export const FromDollars = Schema.Number.check(readable(readDollars)).pipe(
   )
 )
 
-/** Decodes money from a number of whole US cents, for the schema of a carrier's answer. */
+/** Decodes money from a number of whole US cents, for the schema of a carrier's response. */
 export const FromCents = Schema.Number.check(readable(readCents)).pipe(
   Schema.decodeTo(Money, SchemaTransformation.transform({ decode: cents, encode: ({ amount_minor }) => amount_minor }))
 )

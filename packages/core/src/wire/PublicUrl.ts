@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Result } from "effect"
 import { InvalidArgument } from "./Argument.ts"
 import * as HttpAddress from "./HttpAddress.ts"
 
-/** The default address of a host: the one that `quotewire dev` uses on this machine. */
+/** The default address of a host: the address that `quotewire dev` uses on this machine. */
 export const defaultAddress = "http://127.0.0.1:8787"
 
 /**

@@ -70,7 +70,7 @@ const Head = ({ timeline }: { readonly timeline: Timeline }) => (
 const text = (value: unknown): string =>
   typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value)
 
-/** Describes why the latest attempt got no complete response; empty if it got one. */
+/** Describes why the latest attempt got no complete response; empty if it got a complete response. */
 const failureOf = (attempts: unknown): string => {
   const [newest]: ReadonlyArray<unknown> = Array.isArray(attempts) ? attempts : []
   const hasFailure = typeof newest === "object" && newest !== null && "failure" in newest

@@ -124,7 +124,7 @@ export const Quotes = ({ quote_request: request, quotes }: Answer) => (
   </div>
 )
 
-/** A request's state, what it is about, and its counts. */
+/** A request's status, times, and the number of carriers with each outcome. */
 export const Head = ({ request }: { readonly request: Request }) => {
   const of = (outcome: string) => request.carriers.filter((one) => one.outcome === outcome).length
   const counts = [

@@ -22,7 +22,7 @@ const coverLabel = (cover: Quote["coverage"]["subjects"][number]["coverages"][nu
   return cover.included === true ? "covered" : "unknown"
 }
 
-/** A quote's amounts of coverage, by the name of what they insure. */
+/** The amounts of a quote's coverages, by the coverage's name, with the insured subject if there are several. */
 const coversOf = ({ coverage }: Quote): ReadonlyMap<string, string> =>
   new Map(
     coverage.subjects.flatMap((subject) =>
@@ -55,7 +55,7 @@ const rowsOf = (quotes: ReadonlyArray<Quote>, now: number): ReadonlyArray<Row> =
       )
     },
     ...names.map((name) => ({ name, cells: covers.map((all) => all.get(name) ?? "unknown") })),
-    // Responses to partners contain no assumptions, so their row is left out.
+    // Responses to partners contain no assumptions, so the row of assumptions is left out.
     ...(quotes.some(({ evidence }) => evidence.assumptions.length > 0)
       ? [{ name: "Assumed", cells: quotes.map(({ evidence }) => `${evidence.assumptions.length} facts`) }]
       : []),

@@ -33,7 +33,9 @@ export interface RecoveryCalls {
   readonly change: (recovery_id: string, action: Action) => Promise<unknown>
 }
 
-/** Resends an endpoint's deliveries. The user chooses which, previews and starts the recovery, and watches it run. */
+/**
+ * Resends an endpoint's deliveries. The user selects deliveries, previews and starts the recovery, and watches it run.
+ */
 export const Recoveries = ({ calls }: { readonly calls: RecoveryCalls }) => {
   const page = useLive(`recoveries ${calls.id} ${bump.value}`, {
     read: async (signal) => (await calls.list(signal)).recoveries,

@@ -33,7 +33,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)
-      // Without this, a page that stays open for hours would add thousands of listeners to the same signal.
+      // Without this, a page that stays open for hours would add thousands of `abort` listeners to the same signal.
       signal.removeEventListener("abort", end)
       resolve()
     }
@@ -78,7 +78,7 @@ export const useLive = <A>(key: string, { next, read }: Reading<A>): Loaded<A> =
     }
     const run = async () => {
       let failures = 0
-      // Null, so that the first read returns immediately instead of waiting for a change.
+      // Starts as null, so that the first read returns immediately instead of waiting for a change.
       let known: A | null = null
       while (!signal.aborted) {
         await whenShown(signal)
@@ -124,7 +124,7 @@ export interface Acting {
 /** Runs one action at a time, and keeps the last action's error. */
 export const useAction = (): Acting => {
   const [state, setState] = useState<Omit<Acting, "run">>({ busy: false, error: null })
-  // A ref, because state changes only at the next render, and a double click can come sooner.
+  // A ref, because state changes only at the next render, and the second click of a double click can come sooner.
   const isBusy = useRef(false)
   const run = useCallback((action: () => Promise<void>) => {
     if (isBusy.current) return

@@ -59,7 +59,7 @@ export const withToken =
       ...(method === "POST" && { body: JSON.stringify(Object.fromEntries(rest)) }),
       ...(signal !== undefined && { signal })
     })
-    // `read` throws the refusal, because the operators' API uses the same error envelope.
+    // `read` throws the refusal. It can, because the operators' API uses the same error envelope.
     if (!response.ok) await read(receivedFrom(response), hostUrl)
     return response.json()
   }

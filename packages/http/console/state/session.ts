@@ -45,7 +45,7 @@ const tried = async (key: string): Promise<Session | OperatorSession> => {
   return opened
 }
 
-/** Signs in with a server key or an operator's token. If the host refuses it, sets `signInError`. */
+/** Signs in with a server key or an operator's token. If the host refuses the key or token, sets `signInError`. */
 export const signIn = async (given: string): Promise<void> => {
   signInError.value = null
   const key = given.trim()

@@ -18,7 +18,9 @@ export const sharedClient = signal<Client | null>(null)
 export const addressOf = (sharedId: string, token: string): string =>
   `${location.origin}${to(["link", sharedId])}#${token}`
 
-/** Takes the token from the address, or the token that this tab stored for the same resource. */
+/**
+ * Takes the token from the address or, if the address has none, the token that this tab stored for the same resource.
+ */
 export const beginShared = (): void => {
   const { path } = place.value
   if (!isShared()) return

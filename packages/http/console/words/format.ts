@@ -41,7 +41,7 @@ export const duration = (ms: number): string => {
 export const count = (number: number, noun: string, plural = `${noun}s`): string =>
   `${number.toLocaleString("en-US")} ${number === 1 ? noun : plural}`
 
-/** The first and last characters of an ID, because people compare those. */
+/** Shortens an ID to its first and last characters, because those are what people compare. */
 export const shortId = (id: string): string => (id.length <= 18 ? id : `${id.slice(0, 10)}…${id.slice(-4)}`)
 
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu

@@ -8,8 +8,8 @@ import * as ContentEncoding from "./ContentEncoding.ts"
 type Answered = Effect.Effect<WholeAnswers.WholeAnswer, HttpClientError.HttpClientError | WholeAnswers.UnreadAnswer>
 
 /**
- * Makes a function that sends requests with undici's `dispatch` and collects each answer. undici's own `request` would
- * make a stream and an abort signal for each (docs/decisions/tuning.md).
+ * Creates the function that sends requests with undici's `dispatch` and collects each response. undici's own `request`
+ * would create a stream and an abort signal for each response (docs/decisions/tuning.md).
  */
 export const make =
   (dispatcher: Pick<Dispatcher, "dispatch">): WholeAnswers.SendWhole =>
@@ -26,7 +26,7 @@ export const make =
           path: url.value.pathname + url.value.search,
           headers,
           body: body._tag === "Uint8Array" ? body.body : null,
-          // The caller limits the time.
+          // Turns off undici's timeouts, because the caller has its own time limit.
           headersTimeout: 0,
           bodyTimeout: 0
         },
@@ -38,7 +38,7 @@ export const make =
 const invalidUrl = (request: HttpClientRequest.HttpClientRequest) =>
   new HttpClientError.HttpClientError({ reason: new HttpClientError.InvalidUrlError({ request, cause: undefined }) })
 
-/** Collects one answer from undici's events, and passes it on when it is complete. */
+/** Collects one response from undici's events, and passes the response on when it is complete. */
 class AnswerReceiver implements Dispatcher.DispatchHandler {
   private readonly request: HttpClientRequest.HttpClientRequest
   private readonly options: WholeAnswers.ReadOptions
@@ -71,7 +71,7 @@ class AnswerReceiver implements Dispatcher.DispatchHandler {
     status: number,
     received: Readonly<Record<string, string | Array<string> | undefined>>
   ): void {
-    // Interim responses, such as 103, precede the answer.
+    // Interim responses, such as 103, precede the final response.
     if (status < 200 || this.isOver) return
     const headers = Headers.fromInput(received)
     if (ContentEncoding.isCompressed(status, headers)) {
@@ -97,7 +97,7 @@ class AnswerReceiver implements Dispatcher.DispatchHandler {
     this.fail(error)
   }
 
-  /** Ends the request because nobody waits for its answer anymore. */
+  /** Ends the request, because nobody waits for the response anymore. */
   abandon(): void {
     if (this.end()) this.controller?.abort(abandoned)
   }
@@ -143,12 +143,12 @@ class AnswerReceiver implements Dispatcher.DispatchHandler {
     if (this.end() && head !== null) this.pass(Effect.fail(new WholeAnswers.UnreadAnswer({ ...head, problem, cause })))
   }
 
-  /** Passes the result on after undici's parser has returned, because the receiver may send the next request. */
+  /** Passes the result on after undici's parser has returned, because the caller may then send the next request. */
   private pass(answered: Answered): void {
     queueMicrotask(() => this.resume(answered))
   }
 
-  /** Ends the collection, and returns what was received of the body; null if it had ended before. */
+  /** Stops collecting, and returns the part of the body that was received; null if collecting had already stopped. */
   private end(): Uint8Array | null {
     if (this.isOver) return null
     this.isOver = true

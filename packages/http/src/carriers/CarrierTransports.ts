@@ -21,8 +21,8 @@ export interface Settings {
    */
   readonly public_addresses_only?: boolean
   /**
-   * Additional addresses that `public_addresses_only` allows or refuses; by default it also refuses this machine's own
-   * addresses.
+   * The address policy for `public_addresses_only`. By default it allows all public addresses except this machine's
+   * own.
    */
   readonly policy?: WebhookAddress.Policy
   /** Resolves host names for `public_addresses_only`; by default with the machine's DNS settings. */
@@ -77,7 +77,7 @@ export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClie
 
 const limitOf = ({ connections_per_origin = 32 }: Settings): number => connections_per_origin
 
-/** Limits the connections to each carrier. */
+/** Creates the service that limits the number of connections to each host of a carrier. */
 const makeConnections = (settings: Settings): Context.Service.Shape<typeof CarrierConnections> => {
   const connections = new FreeConnections(limitOf(settings))
   const hold = (host: string, onFree: () => void) => connections.hold(host, onFree)
@@ -116,7 +116,7 @@ const decompressed = (response: HttpClientResponse.HttpClientResponse): HttpClie
   if (!ContentEncoding.isCompressed(status, response.headers)) return response
   const body = NodeStream.pipeThroughDuplex(response.stream, {
     evaluate: () => createGunzip(),
-    // Reads small chunks, so that a reader with a size limit stops early.
+    // Reads few buffers at a time, so that a reader with a size limit stops early.
     chunkSize: 16,
     onError: (cause) =>
       new HttpClientError.HttpClientError({ reason: new HttpClientError.DecodeError({ request, response, cause }) })

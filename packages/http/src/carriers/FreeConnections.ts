@@ -1,7 +1,7 @@
-/** The connections to one host. */
+/** The connections to one host: how many are in use, and which requests wait for one. */
 interface Host {
   busy: number
-  /** Called when their connection is free. The longest waiting comes first. */
+  /** The `onFree` functions of the waiting requests; the request that has waited longest comes first. */
   readonly waiting: Set<() => void>
 }
 
@@ -15,8 +15,8 @@ export class FreeConnections {
   }
 
   /**
-   * Takes a connection, and calls `onFree` when it is free: immediately, or in a later microtask. Call the returned
-   * function once, to give the connection back or to stop waiting.
+   * Waits for a connection, and calls `onFree` when one is free: immediately, or in a later microtask. Call the
+   * returned function once, to give the connection back or to stop waiting.
    */
   hold(host: string, onFree: () => void): () => void {
     const state = this.hosts.get(host) ?? { busy: 0, waiting: new Set() }
@@ -36,7 +36,7 @@ export class FreeConnections {
     const [next] = state.waiting
     if (next !== undefined) {
       state.waiting.delete(next)
-      // Not immediately, because the request that has ended must not run the next one.
+      // Does not call `next` immediately, because the request that has ended must not run the next request.
       queueMicrotask(next)
       return
     }

@@ -18,7 +18,7 @@ const maxAddresses = 3
 
 /**
  * Opens connections under the rules for webhooks: checks the URL, resolves its host, checks all the host's addresses
- * and dials one of them. The host name is not resolved again in between.
+ * and dials one of them. The host name is not resolved a second time between the check and the connection.
  */
 export const make = (settings: Settings): buildConnector.connector => {
   const { policy, resolver, connect_limit_ms } = settings

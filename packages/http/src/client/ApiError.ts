@@ -16,8 +16,8 @@ export interface Refusal {
 }
 
 /**
- * A call that the host refused. It has the same fields as the `ApiError` of `@quotewire/core`, and `isApiError`
- * recognizes both.
+ * The error for a call that the host refused. It has the same fields as the `ApiError` of `@quotewire/core`, and
+ * `isApiError` recognizes both.
  */
 export class ApiError extends Error {
   /** The error code. Hosts can add new codes at any time. */

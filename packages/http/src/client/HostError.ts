@@ -28,13 +28,13 @@ export class HostError extends Error {
   }
   /** The HTTP status; null if no response arrived. */
   readonly status: number | null
-  /** The content type of the response; null if the response has none. */
+  /** The response's content type; null if there is no response, or if it has no `content-type` header. */
   readonly content_type: string | null
-  /** Identifies the call for support; null if the response has no `request-id` header. */
+  /** Identifies the call for support; null if there is no response, or if it has no `request-id` header. */
   readonly request_id: string | null
   /**
-   * `retry` if the call may succeed later. The host may already have executed it, so pass your own idempotency key to
-   * repeat a command.
+   * `retry` if the call may succeed later. The host may already have executed the call, so pass your own idempotency
+   * key to repeat a command.
    */
   readonly retry_action: "retry" | "none"
   /** How long to wait before the call can succeed, in seconds; null if the host does not say. */

@@ -1,6 +1,6 @@
 /**
  * Sends a client's requests, instead of `fetch`. Rejects if no response arrives. It must not follow redirects, because
- * they could take the key to another host.
+ * a redirect could send the key to another host.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>
 
@@ -18,7 +18,7 @@ export interface TransportRequest {
   readonly signal: AbortSignal
 }
 
-/** The response to a request. The client either reads its body or discards it, once. */
+/** The response to a request. The client either reads the body once or discards it once. */
 export interface TransportResponse {
   readonly status: number
   /** Returns a header by its lower-case name; null if the response does not have it. */

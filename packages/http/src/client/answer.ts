@@ -10,7 +10,7 @@ import type { TransportResponse } from "./Transport.ts"
  */
 const maxAnswerBytes = 32 * 1024 * 1024
 
-/** A host's response: the value and the response that carried it. */
+/** A host's response: its decoded JSON value, and the response itself. */
 export interface Answer {
   readonly value: unknown
   readonly response: TransportResponse

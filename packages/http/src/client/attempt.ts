@@ -45,8 +45,8 @@ export const attempt = async (
 }
 
 /**
- * Does some work, but rejects with the signal's reason when the signal is aborted, because the work of a custom
- * transport may ignore the signal.
+ * Runs `work`, but rejects with the signal's reason as soon as the signal is aborted, because a custom transport may
+ * ignore the signal.
  */
 const unlessAborted = <A>(signal: AbortSignal, work: () => Promise<A>): Promise<A> =>
   new Promise((resolve, reject) => {

@@ -46,8 +46,8 @@ export interface ConnectOptions {
 }
 
 /**
- * The longest pause that a host may ask for. If it asks for a longer pause, the call rejects immediately with an error
- * that says how long to wait.
+ * The longest pause that a host may ask for. If a host asks for a longer pause, the call rejects immediately with an
+ * error that says how long to wait.
  */
 const longestPauseMs = 60_000
 
@@ -177,8 +177,8 @@ const callWithRetries = async (
 }
 
 /**
- * Whether a failed call may be retried. A host decides on `rate_limited` before it executes a call, so retrying it is
- * always safe.
+ * Whether a failed call may be retried. A host decides on `rate_limited` before it executes a call, so a call that
+ * failed with this code can always be retried.
  */
 const mayRetry = ({ retry }: ClientRoute, error: unknown): boolean =>
   retry !== "never" || (error instanceof ApiError && error.code === "rate_limited")

@@ -23,7 +23,7 @@ const copyOf = (thrown: unknown, secrets: ReadonlyArray<string>, causes: number)
   const { cause, message, name, stack } = thrown
   const copy = new Error(withoutSecrets(message))
   copy.name = withoutSecrets(name)
-  // Not enumerable, like every error's own stack.
+  // The copied stack is not enumerable, like every error's own stack.
   Object.defineProperty(copy, "stack", { value: withoutSecrets(stack), configurable: true, writable: true })
   if ("code" in thrown && typeof thrown.code === "string") Object.assign(copy, { code: withoutSecrets(thrown.code) })
   if (cause !== undefined && causes > 1) copy.cause = copyOf(cause, secrets, causes - 1)

@@ -25,7 +25,7 @@ const command = (path: string, takes_ms = 0): ClientRoute => ({ method: "POST", 
 
 const longPollMs = 20_000
 const testMs = 35_000
-/** Advancing the clock returns only after everything that became due has happened. */
+/** How long advancing the sandbox's clock may take, because all work that becomes due runs before the response. */
 const controlMs = 120_000
 
 /** The route of each operation. */

@@ -10,7 +10,8 @@ export type FileName = (typeof fileNames)[number]
 
 /** The folder with the console's files. Its path is the same relative to the sources and to the build. */
 const folderInPackage = (): URL => {
-  // Not a literal, because bundlers resolve `new URL("…", import.meta.url)` to a file, and Next's fails on a folder.
+  // The path is not a literal, because bundlers resolve `new URL("…", import.meta.url)` to a file, and Next's bundler
+  // fails on a folder.
   const path = ["..", "..", "dist", "console", ""].join("/")
   return new URL(path, import.meta.url)
 }
@@ -21,7 +22,7 @@ const folderInPackage = (): URL => {
  */
 export const find = (folder?: string | URL): ConsoleFiles | null => {
   try {
-    // Loads the modules by name at run time, so that programs can be bundled for platforms that do not have them.
+    // Loads Node's modules at run time, so that this file can be bundled for platforms without them.
     const { getBuiltinModule } = globalThis.process
     const fs = getBuiltinModule("node:fs")
     const zlib = getBuiltinModule("node:zlib")

@@ -5,7 +5,7 @@ import * as RequestInfo from "../host/RequestInfo.ts"
 import * as Route from "../host/Route.ts"
 import type { ConsoleLink } from "./ConsoleLink.ts"
 
-/** The maximum size of the body, in bytes. */
+/** The maximum size of the request body, in bytes. */
 const maxBytes = 1_024
 
 const read = Input.reader(
@@ -15,7 +15,7 @@ const read = Input.reader(
 /**
  * `POST /console/session`: exchanges a link's code for the key, once.
  *
- * Only pages from this host may call it. A wrong, used or expired code gives `not_found`, without saying which.
+ * Only pages from this host may call it. A wrong, used or expired code gets the same `not_found`.
  */
 export const route = (link: ConsoleLink): Route.Route =>
   Route.make("POST", "/console/session", (incoming) =>
@@ -33,8 +33,7 @@ const isSameOrigin = (header: Route.Header): boolean => {
   const site = header("sec-fetch-site")
   if (site !== null) return site === "same-origin"
   const origin = header("origin")
-  // Browsers send `sec-fetch-site` only to hosts with TLS and to this machine, so compare the origin if that header is
-  // missing.
+  // Browsers send `sec-fetch-site` only over TLS or to this machine. If that header is missing, compare the origin.
   return origin !== null && URL.parse(origin)?.host === header("host")
 }
 

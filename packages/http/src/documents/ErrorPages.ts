@@ -6,7 +6,7 @@ import * as OpenApiParts from "./OpenApiParts.ts"
 import type { DescribedOperation } from "./OpenApiSchemas.ts"
 import { html, page } from "./Page.ts"
 
-/** The host's settings that the pages show. */
+/** The host's settings that the error pages use. */
 export interface Settings {
   readonly operations: ReadonlyArray<DescribedOperation>
   readonly served: Revision.Served
@@ -17,7 +17,7 @@ export interface Settings {
 /** The pages that `doc_url` links to: one page for each error code, and a list of all codes (api.md, Error codes). */
 export const routes = (settings: Settings): ReadonlyArray<Route.Route> => [
   Route.make("GET", "/docs/v1/errors", () => Effect.succeed(index)),
-  // For people who leave out `/docs` from an error page's address.
+  // Redirects people who leave out `/docs` from an error page's address.
   Route.make("GET", "/v1/errors/{code}", ({ params, public_path }) =>
     Effect.succeed({
       status: 302,

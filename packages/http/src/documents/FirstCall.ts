@@ -17,7 +17,7 @@ export const text = (baseUrl: string, key: string, lines: Lines.LineSet): string
   }
   return [
     `curl -s ${baseUrl}/v1/quote-requests \\`,
-    // In double quotes, so that the shell can expand a variable in the key.
+    // The header is in double quotes, so that the shell expands a variable in place of the key.
     `  -H "Authorization: Bearer ${key}" \\`,
     "  -H 'Content-Type: application/json' -d '{",
     `${fields(body, "  ")},`,

@@ -5,13 +5,16 @@ import * as Route from "../host/Route.ts"
 import * as FirstCall from "./FirstCall.ts"
 import { html, page } from "./Page.ts"
 
-/** What the page at `/` describes, besides what every host serves. */
+/** The optional parts of the host that the page at `/` describes. */
 export interface Settings {
   /** Whether the host serves the REST API. */
   readonly rest: boolean
   /** The path of the agent endpoint; null if the host does not serve agents. */
   readonly mcp_path: string | null
-  /** `linked` links to the console, and `first` redirects browsers to it; `none` by default. */
+  /**
+   * How the page treats the console: `linked` links to it, `first` redirects browsers to it, and `none` omits it
+   * (default).
+   */
   readonly console?: "none" | "linked" | "first"
 }
 

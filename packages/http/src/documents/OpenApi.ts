@@ -17,9 +17,9 @@ export { type Example, type Examples, recordedAt as recorded_at } from "./OpenAp
 export interface Options {
   /** The address of the error pages; `{base_url}/docs` by default. */
   readonly docs_url?: string
-  /** The prefix of the provider's own webhook headers, which repeat the standard ones; `quotewire-` by default. */
+  /** The prefix of the provider's own webhook headers, which repeat the `webhook-` headers; `quotewire-` by default. */
   readonly webhook_header_prefix?: string
-  /** The API revisions that the host serves, newest first. The document describes the newest. */
+  /** The API revisions that the host serves, newest first. The document describes the newest revision. */
   readonly served?: Revision.Served
   /** The host's insurance lines; the standard lines by default. */
   readonly lines?: Lines.LineSet

@@ -8,8 +8,8 @@ import * as OpenApiParts from "./OpenApiParts.ts"
 import type { DescribedOperation, OperationSchemas, Schemas } from "./OpenApiSchemas.ts"
 
 /**
- * Creates an operation's Operation Object. Its example is the recorded one or, without a recording, made from the
- * schemas.
+ * Creates an operation's OpenAPI Operation Object. It contains the recorded example or, without a recording, an example
+ * made from the schemas.
  */
 export const of = (operation: DescribedOperation, schemas: Schemas, recorded?: Example): JsonNode => {
   const { input, body, output } = schemasOf(operation, schemas)
@@ -94,7 +94,7 @@ const isForEveryKey = ({ callers, environment, by_handle }: Operation.Authority)
 export const schemasOf = (operation: Pick<DescribedOperation, "name">, schemas: Schemas): OperationSchemas =>
   schemas.operations.get(operation.name) ?? { input: { properties: {}, required: [] }, body: null, output: {} }
 
-/** Lists the path and query parameters. `recorded` contains an example of each. */
+/** Lists the path and query parameters. `recorded` contains an example value for each parameter. */
 export const parametersOf = (
   operation: Pick<DescribedOperation, "route">,
   input: InputShape.InputShape,

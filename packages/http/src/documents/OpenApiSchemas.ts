@@ -29,8 +29,8 @@ export type DescribedOperation = Pick<
 type SchemaSource = Pick<DescribedOperation, "name" | "route" | "input" | "output">
 
 /**
- * Derives the JSON Schemas of operations on a host with these insurance lines. `extraConstraints` are schemas with
- * an identifier that become components too.
+ * Derives the JSON Schemas of operations on a host with these insurance lines. `extraConstraints` are additional
+ * schemas that become components; each must have an identifier.
  *
  * A `jsonSchema` annotation on a field replaces the field's schema.
  */
@@ -108,8 +108,8 @@ const leastOf = ({ minProperties }: JsonSchema.JsonSchema): number =>
 type Openness = "open" | "closed"
 
 /**
- * Prepares a schema for the document: `jsonSchema` annotations replace schemas, descriptions move next to what they
- * describe, and redundant constraints are removed.
+ * Prepares a schema for the document: `jsonSchema` annotations replace schemas, each description moves next to the
+ * schema that it describes, and redundant constraints are removed.
  */
 const presented = (
   schema: JsonSchema.JsonSchema,

@@ -38,8 +38,8 @@ export const components = (lists: ReadonlyArray<Values>): JsonSchema.Definitions
   )
 
 /**
- * Replaces a schema that equals one of the lists with a reference; undefined for other schemas. In a response, if the
- * list can grow, any other string is allowed too.
+ * Returns a reference to replace a schema that equals one of the lists; undefined for other schemas. In a response, if
+ * the list can grow, any other string is allowed too.
  */
 export const placeOf = (
   lists: ReadonlyArray<Values>,

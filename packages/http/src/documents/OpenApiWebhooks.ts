@@ -52,7 +52,10 @@ const answers = {
   "5XX": { description: "Not confirmed: the event is sent again on the same schedule as after a 4xx." }
 }
 
-/** The headers of a delivery: the standard ones, and the same values under the provider's prefix. */
+/**
+ * The headers of a delivery: the standard `webhook-` headers, and headers with the same values under the provider's
+ * prefix.
+ */
 export const parameters = (headerPrefix: string): Readonly<Record<string, object>> =>
   Object.fromEntries(
     ["webhook-", headerPrefix].flatMap((prefix) =>

@@ -5,7 +5,7 @@ export interface Html {
   readonly html: string
 }
 
-/** Creates HTML from a template. Every value in the template is escaped unless it is `Html` itself. */
+/** Creates HTML from a template. Escapes every value in the template except `Html`. */
 export const html = (
   parts: TemplateStringsArray,
   ...values: ReadonlyArray<string | number | Html | ReadonlyArray<Html>>

@@ -42,13 +42,13 @@ if (key?.startsWith("sandbox_")) {
 `
 
 /**
- * The content security policy of the reference page: its script may run and may call its own host. Nothing else is
- * allowed, so requests to other hosts fail, even those that no Scalar setting can turn off.
+ * The content security policy of the reference page: scripts from its own host may run, and may call that host. Nothing
+ * else is allowed, so requests to other hosts fail, even those that no Scalar setting can turn off.
  */
 export const policy = [
   "default-src 'none'",
   "script-src 'self'",
-  // The script adds its styles to the page.
+  // Scalar's script adds styles to the page.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "font-src 'self' data:",

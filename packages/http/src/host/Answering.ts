@@ -29,7 +29,7 @@ export interface Answered {
   readonly duration_ms: number
 }
 
-/** The services of the routes, and the services needed to log requests without a route. */
+/** The services that the routes use, and the services needed to log requests without a route. */
 export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
 /** The matched route, with its path parameters. */
@@ -57,7 +57,10 @@ export interface Answering<R> {
     incoming: Incoming,
     onEnd: (exit: AnswerExit) => void
   ) => (() => void) | null
-  /** Writes a streamed body and calls `onEnd` at its end. Returns the same as `run`. */
+  /**
+   * Writes a streamed body and calls `onEnd` at its end. Returns a function that interrupts the writing, or null, like
+   * `run`.
+   */
   readonly stream: (
     exchange: HttpExchange,
     streamed: Answer.Streamed,
@@ -71,7 +74,7 @@ export interface Answering<R> {
   readonly answer: (exchange: HttpExchange, exit: AnswerExit) => Answer.Answer
   /** Reports a response to `onAnswered`. */
   readonly answered: (exchange: HttpExchange, status: number) => void
-  /** Calls a function from the settings. If it throws, logs the error under its name and returns undefined. */
+  /** Calls a function from the settings. If the function throws, logs the error under `name` and returns undefined. */
   readonly guarded: <A>(name: string, call: () => A) => A | undefined
   /** Creates the response to a request that never reached a route, with a new `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
@@ -84,7 +87,8 @@ export interface Answering<R> {
 }
 
 /**
- * A request whose response is not complete. A class, not an object literal, for the reason given at `PipelinedRequest`.
+ * A request whose response is not complete. A class, not an object literal, so that V8 frees finished requests early
+ * (see `PipelinedRequest`).
  */
 export class HttpExchange {
   readonly request_id: Ids.RequestId
@@ -102,9 +106,7 @@ export class HttpExchange {
   }
 }
 
-/**
- * Creates what handles requests with these services in this scope. Closing the scope interrupts running requests.
- */
+/** Creates the `Answering` for these routes. Requests run in the current scope: closing the scope interrupts them. */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
   settings: Settings
@@ -272,7 +274,7 @@ const makeCallbacks = ({ onAnswered }: Settings, fork: Fork<never>): Pick<Answer
 const isTraced = (context: Context.Context<never>): boolean =>
   Context.get(context, Tracer.Tracer) !== Tracer.nativeTracer
 
-/** Makes no spans if the host has no tracer, because nothing would read them. */
+/** Turns tracing off if the host has no tracer, because nothing would read the spans. */
 const quiet = <R>(context: Context.Context<R>): Context.Context<R> =>
   isTraced(context) ? context : Context.add(context, References.TracerEnabled, false)
 

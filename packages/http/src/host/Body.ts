@@ -7,7 +7,9 @@ import type { Read } from "./Route.ts"
  * Platform-specific code reads their bytes.
  */
 
-/** The maximum size of the body of an operation or a message, in bytes (api.md, Requests and answers). */
+/**
+ * The maximum body size of a request to an operation or to the agent endpoint, in bytes (api.md, Requests and answers).
+ */
 export const maxBytes = 256 * 1024
 
 /** The bytes of an empty or missing body. */
@@ -18,8 +20,8 @@ export const tooLarge = (limit: number): Read =>
   Effect.fail(ApiError.make("request_too_large", { message: `The body is larger than ${limit / 1024} KiB.` }))
 
 /**
- * The failure of reading a body that other code in front of the service has already consumed. The caller is not at
- * fault, so the effect dies.
+ * The failure of reading a body that other code in front of the service has already consumed. It is a defect, because
+ * the caller is not at fault.
  */
 export const consumed = (message: string): Effect.Effect<never> => Effect.die(new Error(message))
 

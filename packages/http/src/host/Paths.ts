@@ -31,8 +31,8 @@ export const locate = (basePath: string): Locate => {
     const path = below(whole)
     if (path !== null) return { path, query, mount_path: stripped + basePath }
     if (stripped === "") return null
-    // Without `stripped`, the path is not below the base path, so the framework has removed the base path too. With a
-    // pattern such as `/insurance/*path`, Express removes everything.
+    // The URL alone is not below the base path, so the framework has removed the base path too. With a pattern such as
+    // `/insurance/*path`, Express removes everything.
     const relativePath = basePath === "" ? null : below(whole === "/" ? stripped : stripped + whole)
     return relativePath === null
       ? { path: whole, query, mount_path: stripped }
@@ -104,7 +104,7 @@ interface Leaf<A> {
   readonly value: A
 }
 
-/** A parameter of a path: its name, and the index of its segment. The last one may continue to the end of the path. */
+/** A path parameter: its name, and the index of its segment. The last parameter may continue to the end of the path. */
 interface Parameter {
   readonly name: string
   readonly at: number

@@ -46,10 +46,10 @@ export const transport = (incoming: Incoming, route: string): FinishedCall.Trans
 })
 
 /**
- * Creates a cache for the transports of requests to one route.
+ * Creates a cache for the `FinishedCall.Transport` objects of requests to one route.
  *
  * A program usually calls the same route many times. If a call has the same transport as the previous call, the object
- * is reused. That saves memory, because the request log stores transports.
+ * is reused. That saves memory, because the request log stores these objects.
  */
 export const cachedTransports = (route: string): ((incoming: Incoming) => FinishedCall.Transport) => {
   let last: FinishedCall.Transport | null = null
@@ -83,12 +83,12 @@ export const key = (authorization: string | null): string | null => {
 const bearer = /^bearer +([^\s,]+) *$/i
 
 /**
- * Creates a function that finds the address under which a caller is counted. For IPv6 it returns the 64-bit network,
- * because one caller can own all of its addresses.
+ * Creates a function that finds the address by which a caller is counted for rate limits. For IPv6 it returns the
+ * 64-bit network, because one caller can own all addresses in it.
  *
  * `remote` is the connection's address, or an empty string if it has none. Without trusted proxies, the function uses
- * that address and ignores headers. With proxies, it uses the last address in the header that does not belong to a
- * trusted proxy. Earlier entries may be forged.
+ * that address and ignores headers. With proxies, it uses the last address in the proxy header that does not belong to
+ * a trusted proxy. Earlier entries may be forged.
  */
 export const addressOf = (proxies: Proxies | null): ((remote: string, header: Header) => string) =>
   proxies === null

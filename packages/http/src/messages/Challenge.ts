@@ -1,7 +1,7 @@
 import type { ApiError } from "@quotewire/core"
 import { Data } from "effect"
 
-/** The parameters of a challenge, besides the metadata's address (RFC 6750, RFC 9728). */
+/** A challenge's parameters, except the address of the resource metadata (RFC 6750, RFC 9728). */
 export interface Challenge {
   /** Omitted if the request had neither a token nor a key. */
   readonly error?: "invalid_token" | "insufficient_scope"

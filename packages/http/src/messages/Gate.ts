@@ -11,9 +11,9 @@ export interface Admitted {
   readonly obtainable_kinds: ReadonlyArray<Caller.CallerKind>
 }
 
-/** Decides who may send messages to an endpoint, and how others are refused. */
+/** Decides who may send messages to an endpoint, and how other senders are refused. */
 export interface Gate {
-  /** Identifies the sender of a request, and counts a wrong key or token against its address. */
+  /** Identifies the sender of a request. Counts a wrong key or token against the sender's address. */
   readonly admit: (
     request: Pipeline.RequestHead
   ) => Effect.Effect<Admitted, ApiError.ApiError | Challenged, Pipeline.PipelineServices>

@@ -44,7 +44,7 @@ export interface Reply {
  * A protocol of messages over `POST`, such as JSON-RPC. The endpoint handles the messages, and the host handles HTTP.
  */
 export interface MessageEndpoint<out R = never> {
-  /** The paths of the endpoint. The first one names it in metrics, traces and the request log. */
+  /** The paths of the endpoint. The first path is the endpoint's name in metrics, traces and the request log. */
   readonly paths: readonly [string, ...ReadonlyArray<string>]
   /** The request headers that the protocol uses. */
   readonly request_headers: ReadonlyArray<string>
@@ -53,10 +53,10 @@ export interface MessageEndpoint<out R = never> {
   /** The JSON body of the 405 response to methods other than `POST`. */
   readonly only_post: string
   /**
-   * Responds to the body of one request, and logs the request. Interrupting it cancels the call.
+   * Responds to the body of one request, and logs the request. Interrupting the effect cancels the call.
    *
-   * If this fails because the caller is not admitted, the host sends the error envelope and logs the request. If it
-   * fails with `forbidden` because the caller lacks authority that one of `obtainable_kinds` has, the endpoint has
+   * If the effect fails because the caller is not admitted, the host sends the error envelope and logs the request. If
+   * it fails with `forbidden` because the caller lacks authority that one of `obtainable_kinds` has, the endpoint has
    * already logged the request.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R>
@@ -132,7 +132,7 @@ const requestOf = (incoming: Incoming, transport: FinishedCall.Transport): Reque
   return { incoming, request_id, credentials, transport, origin: header("origin") }
 }
 
-/** Creates the handler for `POST`, which checks the sender, reads the body and passes it to the endpoint. */
+/** Creates the `POST` handler. It checks the sender, reads the body and passes the body to the endpoint. */
 const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>, gate: Gate.Gate): Answers<R> => {
   const names = request_headers.map((name) => name.toLowerCase())
   return Effect.fnUntraced(function* (request: Request) {
@@ -195,7 +195,7 @@ const answerOf = ({ events, headers, status, text }: Reply, readable: Readonly<R
     : Effect.map(Revision.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, allHeaders))
 }
 
-/** Creates the response for a challenge, which tells the client how to sign in. */
+/** Creates the response for a challenge. It tells the client how to sign in. */
 const challengeOf = (
   { error, header }: Challenged,
   { docs_url, request_id }: Incoming,
@@ -207,7 +207,7 @@ const challengeOf = (
   })
 
 /**
- * Whether the refusal is about the caller's key. If so, it has already been counted, and the key must not be looked up
+ * Whether a refusal is about the caller's key. If so, the wrong key has already been counted, and must not be looked up
  * again.
  */
 const isCountedAlready = ({ _tag }: ApiError.ApiError): boolean =>

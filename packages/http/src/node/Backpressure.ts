@@ -7,20 +7,21 @@ import * as Slices from "./Slices.ts"
 /** Limits how much data callers may leave unread, and for how long. */
 export interface Limits {
   /**
-   * How long a caller may take to read the next 64 KiB of its response, or the rest if it is smaller, in milliseconds.
-   * A slower caller's connection is closed. 30,000 by default.
+   * How long a caller may take to read the next 64 KiB of its response, or the rest of the response if less is left, in
+   * milliseconds. A slower caller's connection is closed. 30,000 by default.
    */
   readonly read_timeout_ms?: number
   /**
-   * The maximum number of bytes that all callers together may leave unread. It counts responses that callers have not
-   * read, and requests that wait behind those responses. Above it, the connections with the most unread bytes are
-   * closed. 256 MiB by default.
+   * The maximum number of bytes that all callers together may leave unread: responses that callers have not read, and
+   * requests that wait behind those responses. Above it, the connections with the most unread bytes are closed. 256 MiB
+   * by default.
    */
   readonly max_unread_bytes?: number
 }
 
 /**
- * How many requests of one connection are handled at a time. The next one starts when the caller has read a response.
+ * How many requests of one connection are handled at a time. The next request starts when the caller has read a
+ * response.
  */
 const maxInFlight = 4
 
@@ -30,12 +31,12 @@ const maxStartedInTurn = 4
 /** The number of requests with unsent or unread responses at which a connection is closed. */
 const maxUnanswered = 32
 
-/** The memory that a waiting request takes in `node:http`, including its garbage, in bytes. */
+/** The memory that a waiting request takes in `node:http`, including garbage that is not yet collected, in bytes. */
 const waitingBytes = 16 * 1024
 
 /**
- * A request and its response, from arrival until the caller has read the response or disconnected. Handlers extend it
- * with what they know about the request.
+ * A request and its response, from arrival until the caller has read the response or disconnected. Handlers extend this
+ * class with what they know about the request.
  *
  * This is a class, because once many object literals have survived, V8 allocates all later ones in the old generation,
  * where they keep every finished request in memory until a full collection (docs/decisions/tuning.md).
@@ -67,7 +68,7 @@ interface Connection<P extends PipelinedRequest> {
   isHeld: boolean
   /** Records that the caller has read a response. One function listens to all responses of the connection. */
   readonly onRead: (this: ServerResponse) => void
-  /** Called once every fully received request has its response. */
+  /** Called when every fully received request has its response. */
   onAnswered: ((isAnsweredEarly: boolean) => void) | null
 }
 
@@ -109,7 +110,7 @@ export class Backpressure<P extends PipelinedRequest> {
     const { request } = pipelined
     const { socket } = request
     if (socket.destroyed) return
-    // HTTP/2 has its own backpressure for each stream; its socket must not be paused.
+    // HTTP/2 has its own backpressure for each stream, so the socket that the streams share must not be paused.
     if (request.httpVersionMajor !== 1) {
       pipelined.response.once("close", () => hangUp(pipelined))
       this.start(pipelined)
@@ -141,8 +142,8 @@ export class Backpressure<P extends PipelinedRequest> {
   }
 
   /**
-   * Runs an action once every fully received request on this connection has its response. The action's argument says
-   * whether the latest request was answered before it had fully arrived.
+   * Runs an action as soon as every fully received request on this connection has its response. The action's argument
+   * says whether the latest request was answered before it had fully arrived.
    */
   whenAnswered(socket: Socket, callback: (isAnsweredEarly: boolean) => void): void {
     const connection = this.connections.get(socket)
@@ -261,8 +262,8 @@ export class Backpressure<P extends PipelinedRequest> {
   }
 
   /**
-   * Closes connections until a tenth of the limit is free, so that the next request does not have to look for
-   * connections again.
+   * Closes connections until a tenth of the limit is free, so that the next request does not immediately exceed the
+   * limit again.
    */
   private closeLargest(): void {
     const largest = Array.from(this.connections.values()).sort((a, b) => b.unread_bytes - a.unread_bytes)

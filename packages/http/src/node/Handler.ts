@@ -33,15 +33,15 @@ export interface Handler {
   /**
    * Responds to one request.
    *
-   * If `next` is given, as in Express, the handler calls it for requests outside its mount path. If it is mounted at
-   * the root of a site, it calls `next` for requests to unknown paths.
+   * If `next` is given, as in Express, the handler calls it for requests outside its mount path. A handler that is
+   * mounted at the root of a site calls `next` for requests to unknown paths.
    */
   readonly handle: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
   /** Creates the response to a request that could not be parsed, with a new `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
   /**
-   * Runs an action once every fully received request on this connection has its response. The action's argument says
-   * whether the latest request was answered before it had fully arrived.
+   * Runs an action as soon as every fully received request on this connection has its response. The action's argument
+   * says whether the latest request was answered before it had fully arrived.
    */
   readonly whenAnswered: (socket: Socket, act: (isAnsweredEarly: boolean) => void) => void
   /** From now on, closes each connection after its next response. */
@@ -57,7 +57,7 @@ export interface Handler {
   readonly interruptAll: Effect.Effect<void>
 }
 
-/** Creates a handler whose requests run in this scope with these services. */
+/** Creates a handler whose requests run in the current scope, with the current services. */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
   settings: Settings
@@ -126,7 +126,7 @@ const admitting =
     backpressure.admit(new PendingRequest(request, response, target, route ?? answering.notFound(target.path)))
   }
 
-/** What sending responses needs to know about connections. */
+/** The connection tracking that a `Sender` uses. */
 interface Connections<R> {
   readonly isClosing: () => boolean
   /** Records that the caller can now read data, and how many bytes were added. */
@@ -206,7 +206,8 @@ const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sen
       public_path: settings.public_path ?? target.mount_path,
       address: addressOf(request, header)
     })
-    // A small body usually arrives with its headers. After one turn, it is complete, and reading it does not wait.
+    // A small body usually arrives together with the headers, so after one turn of the event loop reading the body does
+    // not wait.
     if (NodeMessages.isAnnounced(request)) setImmediate(run, pendingRequest, exchange, incoming)
     else run(pendingRequest, exchange, incoming)
   }
@@ -220,7 +221,7 @@ const beginning = <R>(answering: Answering.Answering<R>, { finish, sendTo }: Sen
 export const strippedOf = (request: IncomingMessage): string =>
   "baseUrl" in request && typeof request.baseUrl === "string" ? request.baseUrl.replace(/^\/{2,}/, "/") : ""
 
-/** Whether a request is for the root of the program's whole site. That page belongs to the program. */
+/** Whether a request is for the root of the site. That page belongs to the surrounding program, not to this handler. */
 export const isRoot = ({ mount_path, path }: Paths.Target): boolean => path === "/" && mount_path === ""
 
 /** A request whose response is pending, and the route that it matched. */
@@ -252,7 +253,7 @@ const closing = { connection: "close" }
 /** The parts of a request that the handler derives. */
 type DerivedParts = Omit<Incoming, "method" | "read" | "readRaw">
 
-/** A request as a route receives it. A class for the same reason as `PipelinedRequest`. */
+/** A request as a route receives it. A class, not an object literal, for V8's sake (see `PipelinedRequest`). */
 class IncomingRequest implements Incoming {
   readonly request_id: Incoming["request_id"]
   readonly method: string

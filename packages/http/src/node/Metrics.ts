@@ -23,7 +23,7 @@ const durations = Metric.histogram("quotewire_request_duration_seconds", {
 export const onAnswered: Effect.Effect<(answered: Handler.Answered) => void> = Effect.map(
   Effect.context<never>(),
   (context) => {
-    // Cached by operation and status, because there are few combinations.
+    // Caches a metric for each operation and status, because there are few combinations.
     const counters = new Map<string, typeof requests>()
     const timers = new Map<string, typeof durations>()
     return ({ name, status, duration_ms }) => {
@@ -80,8 +80,8 @@ export const serve = Effect.fnUntraced(function* (
 })
 
 /**
- * Serves a text at `/metrics` only, until the scope closes. It needs no services of the core, so that a process that
- * only collects metrics from others can use it.
+ * Serves only `/metrics`, with the text that `collected` returns, until the scope closes. It needs no services of the
+ * core, so that a process that only collects the metrics of other processes can use it.
  */
 export const serveText = Effect.fnUntraced(function* (
   settings: Settings,

@@ -36,7 +36,7 @@ export const read = (request: IncomingMessage, limit: number, bodies: Body.Arriv
 export const readRaw = (request: IncomingMessage, limit: number, bodies: Body.ArrivingBodies): Read =>
   readWith(request, limit, bodies, { toBytes: rawBytesOf, gone: rawParsedAway })
 
-/** How to read a body that a body parser has already read. */
+/** How to use a body that a body parser has already read. */
 interface ParsedBodies {
   readonly toBytes: (body: unknown) => Uint8Array | null
   /** Dies, because the parser left nothing that can be used. */
@@ -102,7 +102,7 @@ const whole = (request: IncomingMessage, limit: number): Read => {
 const arriving = (request: IncomingMessage, limit: number, bodies: Body.ArrivingBodies): Read =>
   Effect.callback((resume) => {
     const body = bodies.begin(limit, (outcome) => {
-      // Ignores the data that still arrives.
+      // Stops listening, so that data that still arrives is ignored.
       stop()
       resume(outcome)
     })
@@ -148,7 +148,7 @@ const pieceBytes = 64 * 1024
 /** Whether it is too late to respond: the caller has disconnected, or middleware has already responded. */
 export const isOver = (response: ServerResponse): boolean => response.destroyed || response.headersSent
 
-/** Whether a request got its response before it had fully arrived. */
+/** Whether a request got its response before the request had fully arrived. */
 export const isAnsweredEarly = ({ req, writableFinished }: ServerResponse): boolean => writableFinished && !req.complete
 
 /** A request and its response. */
@@ -257,7 +257,7 @@ const isUnreadAndLarge = (request: IncomingMessage): boolean => {
   return request.headers["transfer-encoding"] !== undefined || announcedBytes(request) > smallBytes
 }
 
-/** How long the rest of a body is dropped before the connection is closed, in milliseconds. */
+/** How long the rest of a body is read and dropped before the connection is closed, in milliseconds. */
 const lingerMs = 1_000
 
 const linger = (request: IncomingMessage, end: () => void): void => {
@@ -270,17 +270,17 @@ const linger = (request: IncomingMessage, end: () => void): void => {
 }
 
 /**
- * The maximum number of items that wait, so that the first item is not delayed by all others that arrived in the same
+ * The maximum number of items to collect, so that the first item does not wait for all others that arrive in the same
  * turn.
  */
 const maxReady = 8
 
 /**
- * Creates a function that collects the items of one turn of the event loop, and runs an action on all of them: at the
- * end of the turn, or when enough items have arrived.
+ * Creates a function that collects the items of one turn of the event loop, and calls `callback` with each of them: at
+ * the end of the turn, or when enough items have arrived.
  *
- * Each written response wakes its reader, so responses that are written one by one between calls take more time
- * (docs/decisions/tuning.md).
+ * Used for responses: each write wakes the caller's process, so writing responses one by one between other work takes
+ * more time (docs/decisions/tuning.md).
  */
 export const atEndOfTurn = <A>(callback: (item: A) => void): ((item: A) => void) => {
   let ready: Array<A> = []
@@ -288,7 +288,7 @@ export const atEndOfTurn = <A>(callback: (item: A) => void): ((item: A) => void)
     try {
       for (const item of items) callback(item)
     } catch (error) {
-      // If one action throws, the others must still run.
+      // If one call throws, the callback must still be called with the other items.
       actOn(items)
       throw error
     }

@@ -34,8 +34,8 @@ export interface Settings {
    */
   readonly connections?: number
   /**
-   * Receives connections that another process accepts. It replaces `host` and `port`. By default this process listens
-   * itself.
+   * Receives connections that another process accepts, instead of listening on `host` and `port`. By default this
+   * process listens itself.
    */
   readonly receiver?: Receiver
 }
@@ -130,7 +130,7 @@ const make = (settings: Settings) => {
     requireHostHeader: false,
     // Most requests are reads. They have no body, so Node need not create, end and close a stream for each.
     optimizeEmptyRequests: true,
-    // Longer than load balancers keep idle connections, so that the load balancers are the first to close them.
+    // Keeps idle connections longer than load balancers do, so that the load balancers are the first to close them.
     keepAliveTimeout: 75_000
   })
   Slices.readInSlicesIfNeeded(server)
@@ -210,7 +210,7 @@ const stop = Effect.fnUntraced(function* (
   settings: Settings
 ) {
   yield* handler.close
-  // Keeps open connections, even idle ones. A request may be on its way and would fail if its connection were closed.
+  // Closes no open connections, not even idle ones: a request may already be on its way, and would fail.
   yield* end
   const finish = Effect.gen(function* () {
     yield* settings.wake ?? Effect.void

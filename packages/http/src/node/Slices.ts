@@ -18,7 +18,7 @@ const heldSliceBytes = 1024
 /** How many slices are parsed in one turn of the event loop. */
 const slicesPerTurn = 32
 
-/** How long after a suspicious connection the server also reads new connections in slices, in milliseconds. */
+/** How long the server reads new connections in slices after it has seen a suspicious connection, in milliseconds. */
 const waryMs = 60_000
 
 /**
@@ -79,7 +79,7 @@ class Watch {
     socket.once("close", () => this.sockets.delete(socket))
   }
 
-  /** Reads all open connections in slices from now on and, for a while, new ones too. */
+  /** Reads all open connections in slices from now on and, for a while, new connections too. */
   beware(): void {
     this.wary_until_ms = performance.now() + waryMs
     for (const socket of this.sockets) inlets.set(socket, new Inlet(socket))
@@ -159,7 +159,7 @@ class Inlet {
   }
 }
 
-/** The inlets of all servers that have a slice to pass on, in the order of their turns. */
+/** The inlets that have a slice to pass on, of all servers, in the order of their turns. */
 const ready: Array<Inlet> = []
 let isTurning = false
 

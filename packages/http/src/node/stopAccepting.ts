@@ -7,7 +7,7 @@ import { Effect } from "effect"
  */
 const quietMs = 1
 
-/** After this many turns, the socket is closed even if connections still arrive. */
+/** After this many turns of the event loop, the listening socket is closed even if connections still arrive. */
 const maxTurns = 200
 
 /**
@@ -32,7 +32,7 @@ export const stopAccepting = (server: Listener): Effect.Effect<void> =>
         setImmediate(look)
         return
       }
-      // The `close` of an HTTP server would also close idle connections.
+      // Does not call the server's own `close`, because the `close` of an HTTP server also closes idle connections.
       Listener.prototype.close.call(server)
       server.off("connection", onConnection)
       resume(Effect.void)

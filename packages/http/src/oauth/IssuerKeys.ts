@@ -15,9 +15,9 @@ const usableMs = 60 * 60_000
  * The shortest time between two attempts to load keys, in milliseconds, however many tokens with unknown keys arrive.
  */
 const cooldownMs = 10_000
-/** How long an attempt may take, in milliseconds. */
+/** How long one attempt to load keys may take, in milliseconds. */
 const timeoutMs = 5_000
-/** The maximum size of a document that is read, in bytes. */
+/** The maximum size of a document from the issuer, in bytes. */
 const maxBytes = 256 * 1_024
 const maxKeys = 100
 
@@ -42,8 +42,8 @@ export interface IssuerKeys {
    */
   readonly current: Effect.Effect<KeySet, KeysUnavailable>
   /**
-   * Returns a set newer than this one, for a token whose key is missing from this one. Returns the same set if it is
-   * too early to reload.
+   * Returns a set newer than `set`, for a token whose key is missing from `set`. Returns `set` itself if it is too
+   * early to reload, or if reloading fails.
    */
   readonly newerThan: (set: KeySet) => Effect.Effect<KeySet>
 }
@@ -53,14 +53,14 @@ export const isFresh = (set: KeySet, now: number): boolean => now < set.loaded_a
 
 /** Creates the cache of an issuer's keys. A failed attempt to load keys is logged as a warning. */
 export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn: WarnOfKeys): IssuerKeys => {
-  // Only one attempt runs at a time. Callers that wait for it share its result.
+  // Only one attempt to load keys runs at a time. Callers that wait for it share its result.
   const turn = Semaphore.makeUnsafe(1)
   let last: KeySet | null = null
   let attemptedAt = Number.NEGATIVE_INFINITY
 
   /**
-   * Loads a set newer than the one that the caller has seen. Does nothing if another caller has loaded a newer set, or
-   * the last attempt was too recent.
+   * Loads a set newer than the one that the caller has seen. Loads nothing if another caller has loaded a newer set, or
+   * if the last attempt was too recent.
    */
   const renew = (known: KeySet | null): Effect.Effect<KeySet | null> =>
     Effect.gen(function* () {
@@ -90,7 +90,7 @@ export const make = (settings: Pick<OAuthSettings, "issuer" | "jwks_url">, warn:
   }
 }
 
-/** Why keys could not be loaded. The reason contains nothing that was received. */
+/** Why keys could not be loaded. The reason contains nothing from the issuer's responses. */
 class Unloadable extends Data.TaggedError("Unloadable")<{ readonly reason: string }> {}
 
 const unloadable = (reason: string) => new Unloadable({ reason })
@@ -99,7 +99,7 @@ const load = Effect.fnUntraced(
   function* ({ issuer, jwks_url }: Pick<OAuthSettings, "issuer" | "jwks_url">) {
     const { keys } = yield* read(jwks_url ?? (yield* discover(issuer)), KeysDocument)
     return yield* Effect.try({
-      // A key of an unknown kind, for example for a newer algorithm, must not make the others unusable.
+      // A key of an unknown kind, for example for a newer algorithm, must not make the other keys unusable.
       try: () => createLocalJWKSet({ keys: keys.filter(isKey) }),
       catch: () => unloadable("the response is not a key set.")
     })

@@ -33,7 +33,7 @@ export type WarnOfKeys = (problem: Problem, details: Readonly<Record<string, str
 
 const quietMs = 60_000
 
-/** Creates the warnings about an issuer. */
+/** Creates the function that logs problems with an issuer's keys. */
 export const make = (issuer: string): WarnOfKeys => {
   const loggedAt = new Map<Problem, number>()
   return Effect.fnUntraced(function* (problem, details) {

@@ -40,7 +40,7 @@ const Issuer = Schema.String.check(
   })
 )
 const KeysAddress = Schema.String.check(Schema.makeFilter(isSafeAddress, { expected: "an https address" }))
-/** A scope in the syntax of RFC 6749, which is safe in a header. */
+/** A scope in the syntax of RFC 6749. A scope in this syntax is safe in a header. */
 const Scope = Schema.String.check(
   Schema.isPattern(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/u, { expected: "a scope: visible characters without quotes" })
 )
@@ -111,7 +111,7 @@ export interface OAuthSettings {
   readonly organization: OrganizationRule
   /** Null if every token allows as much as a platform key. */
   readonly scopes: Readonly<Record<string, TokenCallerKind>> | null
-  /** Null for the endpoint's address. */
+  /** Null to use the endpoint's address. */
   readonly audience: string | null
   /** Null if the address is read from the issuer's metadata. */
   readonly jwks_url: string | null

@@ -10,7 +10,7 @@ const scopes: Readonly<Record<string, OperatorToken.OperatorScope>> = {
   "operator:facts": "facts"
 }
 
-/** Identifies the operator who sends a request, by its token. `address` is the sender's address. */
+/** Identifies the operator who sends a request, by the request's token. `address` is the sender's address. */
 export type Identify<R> = (
   token: string | null,
   address: string

@@ -80,7 +80,7 @@ const checked = Argument.checker(
 
 /**
  * Creates the metadata to serve at the root of your site if you mount the service below a path. Clients that sign in
- * before their first call look for it there. All other clients find it through the challenge.
+ * before their first call look for the metadata there. All other clients find it through the challenge.
  *
  * `base_url` is the handler's `base_url`, or the service's `public_url`. A wrong option throws an error that names the
  * option.

@@ -21,8 +21,8 @@ export interface VerifiedToken {
 /** Verifies an issuer's tokens for one audience. */
 export interface TokenVerifier {
   /**
-   * Fails with `authentication_failed` if the token is not valid here, and with `service_unavailable` if the issuer's
-   * keys are not available now.
+   * Verifies a token. Fails with `authentication_failed` if the token is not valid here, and with `service_unavailable`
+   * if the issuer's keys are not available now.
    */
   readonly verify: (
     token: string

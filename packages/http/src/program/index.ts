@@ -1,3 +1,3 @@
-/** Reads a host's settings before it starts. Imports nothing from the service. */
+/** Reads a host's settings before the host starts. Imports nothing from the service. */
 
 export * as ClientAddress from "../host/TrustedProxies.ts"

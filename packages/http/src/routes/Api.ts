@@ -19,8 +19,8 @@ export interface Settings<R> {
   /** Additional routes that depend on `base_url`. */
   readonly routesAt?: (base_url: string) => ReadonlyArray<Route.Route<R | Pipeline.PipelineServices>>
   /**
-   * Whether storage is reachable and its migrations are current; always true by default. If it is a string, the check
-   * fails with this message.
+   * Whether storage is reachable and its migrations are current; always true by default. If the result is a string, the
+   * check fails with this message.
    */
   readonly ready?: Effect.Effect<boolean | string, never, R>
   /**
@@ -64,7 +64,7 @@ export const complete = Effect.fnUntraced(function* <S extends Settings<R>, R>(
 
 /** All routes of the host: operations, health, documentation and additional routes. */
 export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | Pipeline.PipelineServices>> => {
-  // Created when it is first requested, because that takes a few milliseconds.
+  // The document is created on the first request for it, because creating it takes a few milliseconds.
   let openApi: OpenApi.Document | undefined
   const document = () => {
     openApi ??= OpenApi.document(settings.operations, settings.base_url, settings)

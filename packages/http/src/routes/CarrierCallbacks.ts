@@ -7,7 +7,7 @@ import * as Route from "../host/Route.ts"
 export const maxBytes = 64 * 1024
 
 /**
- * Applies a carrier's answer. Returns false if it belongs to no ask, or if it does not prove that it comes from the
+ * Applies a carrier's answer. Returns false if the answer belongs to no ask, or does not prove that it comes from the
  * carrier.
  */
 export type Receive<R> = (

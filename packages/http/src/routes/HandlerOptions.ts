@@ -47,11 +47,14 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered">, 
   readonly keyless?: Quotewire.Keyless
   /**
    * The OAuth issuer whose tokens are accepted; none by default. The agent endpoint accepts them in addition to keys,
-   * so that users can sign in from their agent programs. The operators' API accepts them besides operators' tokens. Set
-   * `base_url`, or `public_url` of `embed`, because tokens are issued for that address.
+   * so that users can sign in from their agent programs. The operators' API accepts them in addition to operators'
+   * tokens. Set `base_url`, or `public_url` of `embed`, because tokens are issued for that address.
    */
   readonly oauth?: OAuthOptions.OAuthOptions
-  /** Whether to serve the operators' API, below `/operator/v1`; false by default. It needs operators' tokens. */
+  /**
+   * Whether to serve the operators' API, below `/operator/v1`; false by default. It accepts operators' tokens and, with
+   * `oauth`, the issuer's tokens.
+   */
   readonly operators?: boolean
   /**
    * Whether to serve the console, a page for browsers, at `/console`; false by default. In a program that is bundled
@@ -74,7 +77,7 @@ export interface ConsoleFolder {
 
 /** The checked options. */
 export interface CheckedOptions {
-  /** Percent-encoded and without a trailing slash; an empty string for the root. */
+  /** The base path, percent-encoded and without a trailing slash; an empty string for the root. */
   readonly base_path: string
   readonly base_url: string | null
   readonly docs_url: string | null

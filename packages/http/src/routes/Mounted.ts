@@ -38,7 +38,7 @@ export const checkService = (value: unknown): Result.Result<null, ReadonlyArray<
 export const maxWaiting = 1_000
 
 /**
- * Creates a handler inside an embedded service. Resolves to its function when the service has started.
+ * Creates a handler inside an embedded service. Resolves to the handler's function when the service has started.
  *
  * From the moment the service is closed, new requests are refused, and running requests finish within the grace period.
  * If the service cannot start, the error is logged and the promise resolves to null. It never rejects.

@@ -7,7 +7,7 @@ import * as RequestInfo from "../host/RequestInfo.ts"
 import type { Incoming, Route } from "../host/Route.ts"
 import * as Query from "./Query.ts"
 
-/** Which fields of an operation's input are sent where. */
+/** Which fields of an operation's input are sent in the path, and which in the body. */
 interface Places {
   readonly path: ReadonlySet<string>
   readonly body: ReadonlySet<string>
@@ -29,7 +29,7 @@ export const make = <R>(
     name: operation.name,
     method: operation.route.method,
     path: operation.route.path,
-    // Web pages may call an operation only if it accepts widget keys, because only these are meant for web pages.
+    // Web pages may call an operation only if it accepts widget keys, because no other keys are meant for web pages.
     cors: operation.authority.callers.includes("widget"),
     handle: (incoming) => {
       const request = RequestInfo.of(incoming, transportOf(incoming), inputOf(incoming))
@@ -39,7 +39,8 @@ export const make = <R>(
 }
 
 /**
- * Creates the function that builds an operation's responses. It caches the common headers of the latest revision used.
+ * Creates the function that builds an operation's responses. It caches the headers that responses in the latest used
+ * revision share.
  */
 const answering = (route: Operation.Route) => {
   let last: { readonly revision: string; readonly headers: Answer.Answer["headers"] } | null = null

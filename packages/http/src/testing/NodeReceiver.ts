@@ -18,7 +18,7 @@ export interface Place {
 /**
  * Serves a receiver on 127.0.0.1. It plays every response in the receiver's script, including broken connections.
  *
- * The webhook sender's policy must allow that network: `WebhookAddress.readNetworks("127.0.0.0/8")`.
+ * The webhook sender's policy must allow the loopback network: `WebhookAddress.readNetworks("127.0.0.0/8")`.
  *
  * @example
  * const receiver = Receiver.make()

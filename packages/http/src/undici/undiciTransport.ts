@@ -11,8 +11,8 @@ export interface UndiciTransportOptions {
 }
 
 /**
- * Makes a transport for `connect` that sends requests with undici, on Node. It needs less processor time than `fetch`.
- * It does not ask for compressed responses.
+ * Makes a transport for `connect` that sends requests with undici, on Node. It needs less CPU time than `fetch`. It
+ * does not ask for compressed responses.
  *
  * @example
  * const client = connect({ base_url: "https://quotes.example.com", key, transport: undiciTransport() })
@@ -27,7 +27,7 @@ export const undiciTransport =
       dispatcher.dispatch({ ...request, ...withoutTimeouts }, receiving)
     })
 
-/** The client has its own timeouts, which may be longer than undici's. */
+/** Turns off undici's timeouts, because the client has its own, which may be longer. */
 const withoutTimeouts = { headersTimeout: 0, bodyTimeout: 0 } as const
 
 type DispatchHeaders = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
@@ -40,7 +40,7 @@ interface Reader {
 }
 
 /**
- * Receives a response from undici's events. undici's own `request` would make a stream of each body, which takes more
+ * Receives a response from undici's events. undici's own `request` would make a stream of each body, and so take more
  * CPU time (bench/costs.md).
  */
 class Receiving implements Dispatcher.DispatchHandler, TransportResponse {

@@ -28,8 +28,8 @@ export interface Handler extends Pick<Answering.Answering<never>, "refuse" | "id
 }
 
 /**
- * Creates a handler whose requests run in this scope with these services. A request is interrupted when its caller
- * disconnects.
+ * Creates a handler whose requests run in the current scope, with the current services. A request is interrupted when
+ * its caller disconnects.
  */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
@@ -47,8 +47,8 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
 
   return (request) => {
     const { method } = request
-    // Ignores `accept-encoding`, so that the server compresses. Next drops a response's `content-encoding` and
-    // compresses it again.
+    // Ignores `accept-encoding`, so that the server in front of this handler compresses the response. Next drops the
+    // `content-encoding` header of a response that is already compressed, and compresses the response again.
     const header: Header = (name) => (name === "accept-encoding" ? null : request.headers.get(name))
     const target = locate(withoutFragment(request.url), "") ?? Paths.elsewhere
     const { params, value: route } = answering.find(method, target.path) ?? answering.notFound(target.path)
@@ -114,7 +114,7 @@ class IncomingRequest implements Incoming {
   }
 }
 
-/** Removes the fragment that a Web request keeps in its URL. It is not part of the request target. */
+/** Removes the fragment that a Web request keeps in its URL. A fragment is not part of the request target. */
 const withoutFragment = (url: string): string => {
   const mark = url.indexOf("#")
   return mark < 0 ? url : url.slice(0, mark)

@@ -21,8 +21,8 @@ export interface Connection {
   isUsed: boolean
   isBusy: boolean
   /**
-   * Whether its origin was hanging when the connection was given out. Restricted connections may use at most half of
-   * the total.
+   * Whether the connection was given out while its origin was hanging: the origin's latest POST got no response in
+   * time. Restricted connections may use at most half of the total.
    */
   isRestricted: boolean
   socket: Socket | null
@@ -200,7 +200,7 @@ export class ConnectionPool {
       maxHeaderSize: maxHeaderBytes,
       keepAliveTimeout: this.bounds.idle_ms,
       keepAliveMaxTimeout: this.bounds.idle_ms,
-      // No timeouts here, because each POST has its own deadline.
+      // Turns off undici's timeouts, because each POST has its own deadline.
       headersTimeout: 0,
       bodyTimeout: 0
     })
@@ -244,10 +244,10 @@ const maxHanging = 10_000
 /** The maximum size of a response's headers, in bytes. Larger headers break the connection. */
 const maxHeaderBytes = 16 * 1_024
 
-/** The maximum number of bytes that are read for one response, including those outside headers and body. */
+/** The maximum number of bytes that are read for one response, including bytes outside headers and body. */
 const maxWireBytes = 256 * 1_024
 
-/** How many characters are needed to read a response's status: `HTTP/1.1 200` and one more. */
+/** How many characters are needed to read a response's status: `HTTP/1.1 200` and the character after it. */
 const beginning = 13
 
 /**

@@ -98,7 +98,7 @@ const ask = (resolver: Resolver, name: string, limitMs: number): Promise<Readonl
       clearTimeout(timer)
       resolve(answers)
     }
-    // IPv4 first, because most hosts are reachable over it.
+    // IPv4 addresses come first, because most hosts are reachable over IPv4.
     answerOf(() => resolver.resolve4(name)).then(settle(0))
     answerOf(() => resolver.resolve6(name)).then(settle(1))
   })
@@ -111,7 +111,7 @@ const answerOf = async (query: () => Promise<ReadonlyArray<string>>): Promise<An
   }
 }
 
-/** Whether the name servers reported that no record exists. This is an answer, not a failure. */
+/** Whether the name servers reported that no record exists. This is a valid result, not a failure. */
 const isWithout = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === "ENOTFOUND" || error.code === "ENODATA")
 

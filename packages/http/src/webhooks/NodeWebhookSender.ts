@@ -239,7 +239,7 @@ class Post {
     let receivedBytes = 0
     let interim = 0
     const isMine = () => this.connection === connection && !this.isOver
-    // Runs the action after undici's parser has returned, because the action may close the connection.
+    // Runs the callback after undici's parser has returned, because the callback may close the connection.
     const defer = (callback: () => void) => queueMicrotask(() => (isMine() ? callback() : undefined))
     return {
       onRequestStart: () => {
@@ -284,7 +284,8 @@ class Post {
     if (this.isOver) return
     this.isOver = true
     const response_status_code = this.status ?? this.connection?.statusLine.status ?? null
-    // Returns the connection before reporting, because the listener may immediately send again.
+    // Returns the connection to the pool before reporting the outcome, because the listener may immediately send
+    // another POST.
     this.releaseConnection(state)
     this.report({
       response_status_code,

@@ -2,16 +2,16 @@ import { Json } from "@quotewire/core"
 import type { Fields } from "../protocol/JsonRpc.ts"
 import type { ToolAudience } from "../tools/Tool.ts"
 
-/** Who reads a response, and the input of the call that it belongs to. */
+/** Who reads a response, and the input of the call that produced it. */
 export interface Reader extends ToolAudience {
   /** The arguments of the call, under the operation's field names. */
   readonly input: Fields
 }
 
-/** An answer in the form that models receive. */
+/** A response in the form that models receive. */
 export interface Presented {
   /**
-   * A few lines that say what the answer contains and what to do next. They never contain facts that the person gave.
+   * A few lines that say what the response contains and what to do next. They never contain facts that the person gave.
    */
   readonly summary: Json.Json<string>
   /**

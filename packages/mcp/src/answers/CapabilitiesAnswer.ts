@@ -12,7 +12,7 @@ type Capabilities = Resource.Capabilities
  *
  * If the call names a state, the response omits long and rarely needed parts: the scenarios, the lists of codes, and
  * the JSON Schema of the facts, which `start_quote_request` declares. Instead, the required facts include their allowed
- * values, because some client programs shorten that declaration.
+ * values, because some client programs shorten the schema in that tool's declaration.
  */
 export const present = Answer.make((answer: Resource.CapabilitiesAnswer, { input, kind, lines }) => {
   const { capabilities, quote_disclosure } = answer

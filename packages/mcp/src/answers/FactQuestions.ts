@@ -10,7 +10,10 @@ export interface FactQuestions {
 }
 
 interface FactRules {
-  /** Groups of facts of which one complete group is enough. Facts are paths with `*` instead of list indexes. */
+  /**
+   * Sets of alternative groups of facts. From each set, one complete group is enough. A fact is a path with `*` instead
+   * of list indexes.
+   */
   readonly alternatives: ReadonlyArray<ReadonlyArray<ReadonlyArray<string>>>
   /** Facts that are required if other facts have certain values. */
   readonly conditions: ReadonlyArray<{ readonly when: string; readonly paths: ReadonlyArray<string> }>

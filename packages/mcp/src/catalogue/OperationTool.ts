@@ -25,7 +25,7 @@ import * as ToolSchemas from "../tools/ToolSchemas.ts"
 export interface Definition {
   readonly name: string
   readonly title: string
-  /** When to use the tool, what to ask the person first, and how to read the answer. */
+  /** When to use the tool, what to ask the person first, and how to read the response. */
   readonly description: (audience: ToolAudience) => string
   readonly annotations: Annotations
   /** How the tool's arguments map to a call of the operation. */
@@ -203,8 +203,8 @@ const makeRunner = <R>(
 const reportMs = 5_000
 
 /**
- * Runs a call and reports its progress until it ends. The response is read only once for this, because a waiting call
- * ends at the next change.
+ * Runs a call and reports its progress until it ends. The progress is read only once, because it cannot change while
+ * the call waits: a waiting call ends at the next change.
  */
 const reporting = <A, E, R>(
   call: Effect.Effect<A, E, R>,
@@ -243,7 +243,7 @@ const needsKey = ApiError.make("forbidden", {
   message: "This tool needs a server key, but this call has no key. See tools/list for the tools that need none."
 })
 
-/** Translates a refusal: it then refers to the tool's arguments instead of headers and paths. */
+/** Translates a refusal, so that it refers to the tool's arguments instead of headers and paths. */
 const withToolNames = (mapping: ToolInput.ArgumentMapping, error: ApiError.ApiError): ApiError.ApiError => {
   const { _tag, field_errors, message, retry_action, retry_after_seconds } = ApiError.withPaths(error, (path) =>
     ToolInput.toolPath(mapping, path)

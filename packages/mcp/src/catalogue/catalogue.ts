@@ -21,8 +21,8 @@ const withSubscription: ArgumentMapping = { ...unchanged, named: { subscription_
 const withSubscriptionAndKey: ArgumentMapping = { ...withSubscription, request_key: true }
 
 /**
- * Whether a caller needs a request's read handle to read it: all callers without a server key do (api.md, Read
- * handles).
+ * Whether a caller needs a quote request's read handle to read that request: all callers without a server key do
+ * (api.md, Read handles).
  */
 const needsHandle = ({ kind }: ToolAudience): boolean => kind !== "server"
 const requiredHandle = (audience: ToolAudience) => (needsHandle(audience) ? ["read_handle"] : [])

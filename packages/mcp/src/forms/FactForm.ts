@@ -75,7 +75,7 @@ const schemaAt = (
 
 const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.isObject(value)
 
-/** Whether a fact is one of several alternatives, which means that the schema lists it in `anyOf`. */
+/** Whether a fact is one of several alternatives: the schema then lists the fact in `anyOf`. */
 const isAlternative = (path: string, line: Line.Line): boolean => {
   const names = path.split(".")
   const around = schemaAt(line.facts_schema, names.slice(0, -1))

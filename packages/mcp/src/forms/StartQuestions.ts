@@ -103,7 +103,7 @@ export const next = (
   }
 }
 
-/** Whether only the person's agreement is missing. `begin` has filled in the other fields about it. */
+/** Whether only the person's agreement is missing. `begin` has filled in the other fields about the agreement. */
 const lacksAgreementOnly = ({ field_errors }: ApiError.ApiError): boolean =>
   field_errors?.length === 1 && field_errors[0]?.path === "quote_disclosure_accepted"
 

@@ -6,10 +6,10 @@ import * as Peer from "./Peer.ts"
 import type { Crypto } from "./RequestState.ts"
 
 /*
- * Forms over HTTP in MCP revisions with a handshake. The host sends a form in the stream that answers the call. The
- * client program sends the person's answer in a separate request, perhaps to a different host. The form's signed ID
- * says who may answer it and until when, so any host can check an answer. A mailbox in storage passes the answer to the
- * host whose call is waiting.
+ * Forms over HTTP in MCP revisions with a handshake. The host sends a form in the call's response stream. The client
+ * program sends the person's answer in a separate request, perhaps to a different host. The form's signed ID says who
+ * may answer it and until when, so any host can check an answer. A mailbox in storage passes the answer to the host
+ * whose call is waiting.
  */
 
 /** Mailboxes shared by all hosts. */
@@ -29,7 +29,7 @@ export interface FormServices<R> {
   readonly mailboxes: Mailboxes<R>
 }
 
-/** Creates the function that shows forms in the stream that answers a call. `send` adds a message to the stream. */
+/** Creates the function that shows forms in a call's response stream. `send` adds a message to the stream. */
 export const askOver =
   <R>({ crypto, mailboxes }: FormServices<R>, caller: Caller.Caller, send: Peer.SendMessage): Form.Ask<R | Ids.Ids> =>
   (form) =>
@@ -45,8 +45,8 @@ export const askOver =
     })
 
 /**
- * Handles a response from a client program. If it answers a form, passes it to the host whose call is waiting. Drops
- * any other response without storing it.
+ * Handles a response from a client program. If the response answers a form, passes the answer to the host whose call is
+ * waiting. Drops any other response without storing it.
  *
  * The first answer to a form does not count toward the rate limit: the waiting call has already counted, and a person's
  * answer must not be lost to a rate limit. Every later answer runs `charge`, because a client can send the same ID any

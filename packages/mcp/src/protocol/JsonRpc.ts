@@ -54,7 +54,7 @@ export interface ErrorAnswer {
   readonly error: RpcError
 }
 
-/** Parses text as JSON. Fails with the error response if it is not JSON. */
+/** Parses text as JSON. Fails with the error response if the text is not JSON. */
 export const parseJson = (text: string): Result.Result<unknown, ErrorAnswer> =>
   Result.try({ try: (): unknown => JSON.parse(text), catch: () => unparsable("This is not valid JSON.") })
 

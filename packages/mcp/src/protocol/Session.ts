@@ -9,7 +9,7 @@ export interface SessionToken {
   readonly session: Session
 }
 
-/** What a client with a name declared in the handshake. */
+/** What a client declared in the handshake, including its name. */
 export interface Session extends Introduction {
   readonly client: Client
 }

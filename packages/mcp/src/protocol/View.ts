@@ -23,7 +23,7 @@ export const canShow = (capabilities: unknown): boolean => {
   return Predicate.isObject(settings) && Array.isArray(settings.mimeTypes) && settings.mimeTypes.includes(mimeType)
 }
 
-/** What the page asks the client for: no access to other hosts, no frames and no permissions. */
+/** The access that the page asks the client for: no other hosts, no frames and no permissions. */
 const metadata = {
   ui: {
     csp: { connectDomains: [], resourceDomains: [], frameDomains: [], baseUriDomains: [] },

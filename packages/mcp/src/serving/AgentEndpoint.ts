@@ -37,7 +37,8 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>
   readonly text: string | null
   /**
-   * Sends a stream of events instead of `text`: each message, and the response last. Interrupting it cancels the call.
+   * Sends a stream of events instead of `text`: each message, and the response last. Interrupting the effect cancels
+   * the call.
    */
   readonly events?: (send: (text: string) => void) => Effect.Effect<void>
 }
@@ -65,12 +66,13 @@ export interface Endpoint<out R> {
   /** The body of the response to methods other than `POST`. */
   readonly only_post: string
   /**
-   * Answers a message, a batch, or a response to a form, and logs the request. Interrupting it cancels the call.
+   * Answers a message, a batch, or a response to a form, and logs the request. Interrupting the effect cancels the
+   * call.
    *
-   * Fails with `authentication_failed` if the key has become invalid in the meantime. Fails with `forbidden` if the
-   * caller may not call the tool but could after signing in as one of its `obtainable_kinds`; the host then asks the
-   * caller to sign in. For the answer to a form, fails with `rate_limited`, or with `service_unavailable` if the answer
-   * cannot be stored.
+   * Fails with `authentication_failed` if the key has become invalid since the host checked it. Fails with `forbidden`
+   * if the caller may not call the tool but could after signing in as one of its `obtainable_kinds`; the host then asks
+   * the caller to sign in. For the answer to a form, fails with `rate_limited`, or with `service_unavailable` if the
+   * answer cannot be stored.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }
@@ -172,7 +174,7 @@ const makeAnswerOne = <R>(
       obtainable_kinds,
       era,
       transport: transportOf(head, client, 200),
-      // After a handshake, forms are events in the answer, so the client must accept event streams.
+      // After a handshake, forms are events in the response, so the client must accept event streams.
       elicits: program.elicits && (era === "modern" || (forms !== null && acceptsEvents(head))),
       shows_views,
       notify: null
@@ -198,7 +200,7 @@ const makeAnswerOne = <R>(
     if (answered._tag === "error")
       return yield* logged(failed(message.id, answered.error, statusOf(era, answered.error)))
     const text = JsonRpc.result(message.id, answered.text)
-    // Not logged here, because the tool's operation has already logged the call.
+    // The call is not logged here, because the tool's operation has already logged it.
     if (message.method === "tools/call") return ok(text)
     return yield* logged(ok(text, message.method === "initialize" ? yield* sessions.headersFor(program) : noHeaders))
   })
@@ -206,7 +208,8 @@ const makeAnswerOne = <R>(
     const headers = routingHeaders(head)
     const era = Protocol.eraOf(message, headers.version)
     const checked = Protocol.check(era, message, headers)
-    // Drops what no method reads, because a call can wait for minutes, and a parsed body can take several megabytes.
+    // Drops the parameters that no method reads: a call can wait for minutes, and a parsed body can take several
+    // megabytes.
     const part = Protocol.withoutUnread(message, era)
     return Effect.flatMap(programOf(head, message, era), (program) => answer(head, part, { checked, era, program }))
   }
@@ -220,7 +223,7 @@ interface MessageContext {
 }
 
 /**
- * Creates the function that handles the response to a form. Its answer never says whether the response was used,
+ * Creates the function that handles the response to a form. It replies the same whether or not the response was used,
  * because strangers must not learn which forms are open.
  */
 const makeTakeResponse = <R>(sessions: Sessions<R>, forms: StreamedForm.FormServices<R> | null) =>

@@ -35,25 +35,26 @@ const silenceMs = 120_000
 const maxAnswerBytes = 32 * 1024 * 1024
 
 /**
- * When to retry sending the answer to a form: after 1, 2, 4, 8, 16 and 32 seconds, which is long enough to outlast a
- * per-minute rate limit. The person gives the answer only once, and the host accepts only the first.
+ * When to retry sending the answer to a form: after 1, 2, 4, 8, 16 and 32 seconds. Together these pauses are longer
+ * than a per-minute rate limit. The person cannot answer again, and the host ignores an answer that arrives twice.
  */
 const formRetries = { schedule: Schedule.exponential("1 second"), times: 6 }
 
 const isTemporary = (status: number): boolean => status >= 500 || status === 408 || status === 429
 
 /**
- * How many requests from a host are answered during one call. A well-behaved host sends a few forms; a hostile one
- * could send any number.
+ * How many of the host's requests the bridge answers during one call. A well-behaved host sends a few forms; a hostile
+ * host could send any number.
  */
 const maxReplies = 16
 
-/** The maximum length of a request ID that is accepted, in characters, because every response repeats the ID. */
+/** The maximum length of a request ID, in characters. It is limited because every response repeats the ID. */
 const maxId = 512
 
 /**
- * How many forms of one call may be open or being answered at the same time. A well-behaved host sends one at a time. A
- * hostile one could send any number, and each would keep its answer in memory until the host accepts it.
+ * How many forms of one call may be open or being answered at the same time. A well-behaved host sends one form at a
+ * time. A hostile host could send any number, and each form would keep its answer in memory until the host accepts the
+ * answer.
  */
 const maxForms = 4
 
@@ -190,7 +191,7 @@ const tooManyForms: JsonRpc.RpcError = { code: JsonRpc.codes.refused, message: "
 /**
  * Reads the response to the message with this ID, as one line; null if the text does not respond to that message.
  *
- * If the host could not read the message, its response has the ID null. That is replaced with this ID.
+ * If the host could not read the message, its response has a null ID. The null is replaced with `id`.
  */
 const answerTo = (id: JsonRpc.Id, text: string, json: unknown): string | null => {
   const read = JsonRpc.readBody(json, false)

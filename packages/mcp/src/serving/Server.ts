@@ -34,8 +34,8 @@ export interface Sender extends Omit<ToolCall, "args"> {
 }
 
 /**
- * A refused call as a JSON-RPC error that contains the error envelope. For refusals that HTTP expresses as a status,
- * such as a wrong key.
+ * A refused call as a JSON-RPC error that contains the error envelope. Used for refusals that HTTP expresses as a
+ * status, such as a wrong key.
  */
 export const refused = (envelope: ApiError.ErrorEnvelope): ServerAnswer => ({
   _tag: "error",
@@ -62,7 +62,7 @@ export interface Asking<out R> {
   readonly finish: <R2>(ask: Form.Ask<R2>) => Effect.Effect<ServerAnswer, ApiError.ApiError, R | R2>
 }
 
-/** The outcome of a message: its answer, or a call that must first wait for the person. */
+/** The outcome of a message: its response, or a call that must first wait for the person. */
 export type Outcome<R> = ServerAnswer | Asking<R>
 
 /** Responds to single messages. It keeps no state between messages, so any host can answer the next one. */
@@ -132,7 +132,7 @@ export const make = <R>({ asking, tools, version }: Settings<R>): Server<R> => {
 
 /** Creates the method that lists the tools that a caller may call. */
 const makeList = <R>(tools: ReadonlyArray<Tool<R>>, { complete }: Results.Results): Methods<R>[string] => {
-  // Cached as text, because the list is the longest response and is the same for all callers of a kind.
+  // Caches the encoded list, because it is the longest response and is the same for all callers of a kind.
   const listings = Lines.oncePerLines(() => new Map<string, ServerAnswer>())
   return Effect.fnUntraced(function* (_message, { caller: { environment, kind }, elicits, era, shows_views }) {
     const lines = yield* Lines.Lines
@@ -199,7 +199,7 @@ const makeCall = <R>(
   }
 }
 
-/** How a call reports its progress; empty if the client did not ask for that or the transport cannot send it. */
+/** How a call reports its progress; empty if the client did not ask for progress or the transport cannot send it. */
 const progressOf = (message: JsonRpc.Message, notify: Sender["notify"]): Pick<ToolCall, "progress"> => {
   const progressToken = Protocol.progressTokenOf(message)
   if (progressToken === null || notify === null) return {}
@@ -208,7 +208,7 @@ const progressOf = (message: JsonRpc.Message, notify: Sender["notify"]): Pick<To
   }
 }
 
-/** The parameters that may answer an earlier question, and what asking another question needs. */
+/** The parameters that may answer an earlier question, and what is needed to ask another question. */
 interface AskingInResult<R> {
   readonly params: JsonRpc.Message["params"]
   readonly results: Results.Results
@@ -238,8 +238,8 @@ const askInResult = Effect.fnUntraced(function* <R>(
 /** Calls a tool that can ask the person while the call runs (MCP 2025-06-18 and later, with a handshake). */
 const askDuringCall = Effect.fnUntraced(function* <R>(tool: Tool<R>, call: ToolCall, results: Results.Results) {
   const ids = yield* Ids.Ids
-  // A shallow copy is enough. The tool removes null values in place, which also frees them from the message that waits
-  // with this call; a deep copy would keep them in memory.
+  // A shallow copy is enough. The tool removes null values in place, so the message that waits with this call no longer
+  // holds them either; a deep copy would keep them in memory.
   const run = (changes: Partial<ToolCall>) => tool.call({ ...call, args: { ...call.args }, ...changes })
   const first = yield* run({ round: Form.first })
   if (!("form" in first)) return results.called(first, "legacy")

@@ -8,14 +8,14 @@ import * as TextLines from "../protocol/TextLines.ts"
 export interface Settings<R> {
   /**
    * Answers one message, parsed from `line`; null if the message needs no answer. Shows forms and sends notifications
-   * through `peer`. Interrupting it cancels the call.
+   * through `peer`. Interrupting the effect cancels the call.
    */
   readonly answer: (message: JsonRpc.Message, line: string, peer: Peer.Peer) => Effect.Effect<string | null, never, R>
   /** Ends the waits of running calls. Runs when the client has closed standard input. */
   readonly wake: Effect.Effect<void, never, R>
 }
 
-/** How many calls run concurrently. At this limit, the next line is read when a call ends. */
+/** How many calls run concurrently. At this limit, the next line is read only when a call ends. */
 const maxRunning = 1_024
 
 /** The maximum length of a line, in bytes. A body over HTTP has the same limit. */
@@ -85,7 +85,7 @@ const makeRunner = Effect.fnUntraced(function* <R>(
     if (method === "notifications/cancelled")
       return yield* Effect.as(FiberMap.remove(running, keyOf(params.requestId)), null)
     if (method === "initialize") revision = Protocol.negotiate(params.protocolVersion)
-    // Notifications also run in their own fibers, so that a hanging one does not block the next lines.
+    // Notifications also run in their own fibers, so that a notification that hangs does not block the next lines.
     const key = id === null ? `notification ${++unnamed}` : keyOf(id)
     if (id !== null && (yield* FiberMap.has(running, key))) {
       return yield* Effect.as(reply(JsonRpc.failure({ id, error: inUse })), null)

@@ -36,8 +36,8 @@ const namesOf = (lines: ReadonlyArray<Line.Line>): string => {
 }
 
 /**
- * The maximum number of strings in a list that models see. Longer lists are omitted, such as the 51 states, which every
- * model knows.
+ * The maximum number of strings in a list that models see. Longer lists are omitted, such as the 51 codes of states,
+ * which every model knows.
  */
 export const mostTexts = 20
 const mostNumbers = 8

@@ -76,8 +76,8 @@ export interface ToolCall {
    */
   readonly progress?: Progress
   /**
-   * The question and the answer before this round. Absent if the client cannot show forms, so the tool must not ask
-   * questions.
+   * The previous round's question and the person's answer. Absent if the client cannot show forms; then the tool must
+   * not ask questions.
    */
   readonly round?: Round
   /** Whether an earlier round of the same call already counted toward the rate limits. */

@@ -34,8 +34,8 @@ const resolved = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definit
     : schema
 
 /**
- * The schema of every result, including refusals, because client programs validate both with it. It is short, because
- * models read it in every conversation.
+ * The schema of every result, including refusals, because client programs validate results and refusals with the same
+ * schema. It is short, because models read it in every conversation.
  */
 export const result: ObjectSchema = { type: "object", properties: { summary: { type: "string" } } }
 

@@ -27,7 +27,7 @@ export type Advance = (seconds: number) => Promise<void>
 
 /** Advances the clocks of one service. */
 export interface Advances {
-  /** Waits until everything that is due has happened. */
+  /** Waits until all due work is done. */
   readonly settled: () => Promise<void>
   /** How far the clock has moved, in milliseconds; null while it moves or jobs are running. */
   readonly standsAt: () => number | null
@@ -55,7 +55,7 @@ export const make = ({ isRecorded, ready, still, storage }: Advanced): Advances 
       stop()
     }
   }
-  // Your own carriers answer in real time. So each step first waits until everything that is due has ended.
+  // Your own carriers answer in real time. So each step first waits until all due work is done.
   const advanceBy = async (workspaceId: Ids.WorkspaceId, client: Advancer, seconds: number) => {
     for (let remaining = seconds; remaining > 0; ) {
       await settled()

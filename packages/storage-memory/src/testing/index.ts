@@ -1,5 +1,5 @@
 /**
- * For tests that use the whole service, without a network, a database or waiting.
+ * A test kit for tests that use the whole service, without a network, a database or waiting.
  *
  * `sandbox()` gives a test its own service in a few milliseconds. Its clock stands still until the test moves it. Use
  * it with any test runner.

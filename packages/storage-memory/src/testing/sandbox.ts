@@ -49,10 +49,7 @@ export interface Sandbox<OwnLine extends AnyLine = StandardLine> {
   readonly quotewire: Embedded<OwnLine>
   /** Returns the current time in the sandbox. */
   readonly now: () => Promise<Date>
-  /**
-   * Waits until everything that is due has happened, such as asking carriers and sending webhooks. The clock does not
-   * move.
-   */
+  /** Waits until all due work is done, such as asking carriers and sending webhooks. The clock does not move. */
   readonly settled: () => Promise<void>
   /**
    * Moves the clock, for example by "1 hour". Resolves when everything that became due has happened, in order and each
@@ -131,7 +128,7 @@ export const sandbox = async <OwnLine extends AnyLine = StandardLine>(
   }
 }
 
-// Checked at run time, because JavaScript code can pass anything.
+// The options are checked at run time, because JavaScript code can pass anything.
 const isObject = (value: unknown): boolean => Predicate.isReadonlyObject(value)
 
 /** What stays the same in every copy of a sandbox. */
@@ -248,7 +245,7 @@ const optionsOf = <OwnLine extends AnyLine>(
     // Replaces the clock that the storage may provide.
     storage: Layer.merge(storage.layer, Layer.succeed(Clock.Clock, still.clock)),
     seal_keys: [sealKey],
-    // Without limits, because a rate limit recovers only when the clock moves, and this clock stands still.
+    // There are no limits, because a rate limit recovers only when the clock moves, and this clock stands still.
     limits: Allowance.noLimits,
     webhooks: withoutWaiting(Receiver.layer(inboxes.receivers), still.clock)
   }

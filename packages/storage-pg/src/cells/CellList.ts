@@ -52,7 +52,9 @@ const mark = Effect.fnUntraced(function* ({ name, storage }: NamedStorage, { fir
   yield* write(storage, Cell.markKind.record({ name, first, map }, meta))
 })
 
-/** Adds a cell to the list. If the cell is already listed, `any` changes its room, and `new` changes nothing. */
+/**
+ * Adds a cell to the list of cells. If the cell is already listed, `any` changes its `room`, and `new` changes nothing.
+ */
 const enter = (home: Port, cell: Cell.Cell, entry: "new" | "any") =>
   Storage.retryOnConflict(
     Effect.gen(function* () {
@@ -70,8 +72,8 @@ const enter = (home: Port, cell: Cell.Cell, entry: "new" | "any") =>
   )
 
 /**
- * Adds a cell: marks its storage, and adds it to the list with its room. From then on it takes new workspaces. If the
- * cell is already in the list, only its room changes. A call that fails partway can be repeated.
+ * Adds a cell: marks its storage, and adds it to the list of cells with its `room`. From then on the cell takes new
+ * workspaces. If the cell is already in the list, only its `room` changes. A call that fails partway can be repeated.
  *
  * A new cell must be empty. The first call also adds the first cell, which may contain data.
  */

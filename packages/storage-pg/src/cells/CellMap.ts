@@ -29,7 +29,7 @@ export interface NamedRecords {
 }
 
 /**
- * Explains why the settings name the wrong cell first; null if they name the right one, or if that cell has not been
+ * Explains why the settings name the wrong cell first; null if they name the right cell, or if that cell has not been
  * added yet.
  */
 export const refusalOfFirst = ({ name, found }: NamedRecords): string | null => {
@@ -45,7 +45,7 @@ export const refusalOfFirst = ({ name, found }: NamedRecords): string | null => 
 export const refusalOf = ({ name, found }: NamedRecords, firstCell: NamedRecords): string | null => {
   const mark = found?.mark ?? null
   if (mark === null) {
-    // A cell is marked before it is added to the list, so a listed cell without a mark has lost its data.
+    // A cell is marked before it is added to the list of cells, so a listed cell without a mark has lost its data.
     const isLost = found !== null && firstCell.found?.listed.includes(name) === true
     return isLost
       ? `The cell ${name} was added before, but the database at its url is not that cell: correct the url, or restore the database from a backup.`
@@ -94,7 +94,7 @@ const readFound = Effect.fnUntraced(function* (run: RunStatement): Effect.fn.Ret
 const nothing: CellRecords = { mark: null, listed: [] }
 
 /**
- * Asks a cell's database at its current location. A move may take the tables away in the meantime, so if they are
+ * Asks a cell's database at its current location. A move may take the tables away before the query runs, so if they are
  * missing, asks again.
  */
 export const ask = ({

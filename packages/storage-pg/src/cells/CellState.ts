@@ -24,7 +24,7 @@ export interface CellState {
   storage: Port | null
   /**
    * Whether a call failed because the storage was unavailable. If so, the cell gets no new workspaces and no claims
-   * until it is ready again.
+   * until its storage is ready again.
    */
   isUnavailable: boolean
   /** Whether the cell's health check fails too. If so, all its calls fail immediately. */
@@ -60,7 +60,7 @@ export const initial = (name: string): CellState => ({
   next_due_at: null
 })
 
-/** The error if a cell is unavailable, or the storage that is needed to find it. */
+/** The error if a cell, or the storage needed to find the cell, is unavailable. */
 export const unavailable = new Storage.StorageUnavailable({ retry_after_seconds: 2 })
 
 /** The settings name the wrong storage for a cell. The message is one sentence for an operator. */

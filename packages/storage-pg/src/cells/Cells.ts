@@ -74,7 +74,7 @@ interface Lookup {
    * cell.
    */
   readonly cellOf: CellOf
-  /** The storage from which to read a workspace: that of the cell that `cellOf` finds. */
+  /** The storage from which to read a workspace: the storage of the cell that `cellOf` finds. */
   readonly placeOf: PlaceOf
   /** The storage to which a workspace is written. A workspace that is in no cell is assigned to one. */
   readonly newPlaceOf: PlaceOf
@@ -141,7 +141,7 @@ const releasing = (cellOf: CellOf): Port["release"] => {
   })
 }
 
-/** Reads one cell's due jobs; empty if the cell cannot be asked, which `cells` reports. */
+/** Reads one cell's due jobs; empty if the cell cannot be asked. `cells` reports such a cell. */
 const backlogIn = (cell: CellState, query: Storage.BacklogQuery) =>
   CellSet.storageOf(cell).pipe(
     Effect.flatMap(({ backlog }) => (backlog === undefined ? Effect.succeed([]) : backlog(query))),

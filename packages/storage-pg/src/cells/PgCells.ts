@@ -44,7 +44,7 @@ export type AllCells = Array.NonEmptyReadonlyArray<CellOptions>
 export interface WorkOptions {
   /**
    * The names of the cells whose jobs the program claims, at least one; by default all cells. The program serves calls
-   * for all cells in any case.
+   * for all cells, whichever are named here.
    */
   readonly work_cells?: ReadonlyArray<string>
 }
@@ -65,8 +65,8 @@ const unlessRefused = <A, R>(
   })
 
 /**
- * Lets each cell that shares its server with another cell write with one statement at a time, unless its settings say
- * otherwise. With two, each statement would contain fewer changes (docs/decisions/tuning.md).
+ * Makes each cell that shares its server with another cell write with one statement at a time, unless its settings say
+ * otherwise. With two statements at a time, each would contain fewer changes (docs/decisions/tuning.md).
  */
 const withWriters = ([first, ...others]: AllCells): AllCells => {
   const placeOf = ({ url }: CellOptions) => targetOf(url)?.place ?? null
@@ -246,8 +246,8 @@ const examine = (cell: CellOptions, firstCell: CellMap.NamedRecords): Effect.Eff
   )
 
 /**
- * Reports the current state of all cells in the settings and in the list. Only reads. Fails if the first cell cannot be
- * used.
+ * Reports the current state of all cells in the settings and in the list of cells. Read-only. Fails if the first cell
+ * cannot be used.
  */
 export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>, DatabaseRefused> =>
   useHome(cells, (home) =>
@@ -288,11 +288,12 @@ export const report = (cells: AllCells): Effect.Effect<ReadonlyArray<CellReport>
   )
 
 /**
- * Adds a cell from the settings: migrates its schema, marks it, and adds it to the list. From then on the cell takes a
- * share of the new workspaces in proportion to `room`; with 0 it takes no workspaces. If the cell was already added,
- * only its room changes. Returns the names of the migrations that ran. If a call stops partway, it can be repeated.
+ * Adds a cell from the settings: migrates its schema, marks it, and adds it to the list of cells. From then on the cell
+ * takes a share of the new workspaces in proportion to `room`; with 0 it takes no workspaces. If the cell was already
+ * added, only its room changes. Returns the names of the migrations that ran. If a call stops partway, it can be
+ * repeated.
  *
- * Before that, restart every host with settings that include the new cell. A host without these settings cannot serve
+ * Before you add a cell, restart every host with settings that include it. A host without these settings cannot serve
  * the cell's workspaces.
  */
 export const add = (
@@ -311,7 +312,7 @@ export const add = (
   return Effect.andThen(CellMap.verify(cells), Effect.tap(PlacedSchema.migrate(cell), enter))
 }
 
-/** Lists why a cell cannot move to its `moves_to`, one sentence for each reason; empty if it can move. Only reads. */
+/** Lists why a cell cannot move to its `moves_to`, one sentence for each reason; empty if it can move. Read-only. */
 export const checkMove = (cells: AllCells, name: string): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
   Effect.andThen(CellMap.verify(cells), movesByName.checkMove(cells, name))
 

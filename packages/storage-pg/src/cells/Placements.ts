@@ -45,7 +45,7 @@ export const make = ({ home, home_name, isUsable }: Options): Placements => {
     )
   }
 
-  /** Chooses the cell of a workspace. A workspace that is older than the cells stays where it is. */
+  /** Chooses the cell of a workspace. A workspace that is older than the cells stays in the first cell. */
   const choose = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId) {
     const old = yield* home.get({ workspace_id, kind: "workspace", id: workspace_id })
     if (Option.isSome(old)) return home_name
@@ -54,7 +54,7 @@ export const make = ({ home, home_name, isUsable }: Options): Placements => {
   })
 
   const placeNew = Effect.fnUntraced(function* (workspace_id: Ids.WorkspaceId) {
-    // Another host may have assigned the workspace in the meantime.
+    // Another host may have assigned the workspace since it was looked up.
     const cellName = yield* find(workspace_id)
     if (cellName !== null) return cellName
     const cell = yield* choose(workspace_id)

@@ -69,7 +69,7 @@ export const make = (
 }
 
 /**
- * Converts the end of a claim into its result. An interruption means that the storage was closed, so it is unavailable.
+ * Converts the end of a claim into its result. If the claim was interrupted, the storage was closed and is unavailable.
  */
 const answerOf = (exit: Exit.Exit<Storage.JobClaim, Storage.StorageUnavailable>) =>
   Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? Effect.fail(unavailable) : exit

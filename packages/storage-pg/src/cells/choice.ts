@@ -14,8 +14,8 @@ const fractionOf = (text: string): number => {
  * Chooses the cell for a new workspace. Each cell gets a share of new workspaces in proportion to its `room`. Null if
  * no cell has room.
  *
- * The choice depends only on the workspace and the list, so hosts that place the same workspace concurrently choose the
- * same cell.
+ * The choice depends only on the workspace and the list of cells, so hosts that place the same workspace concurrently
+ * choose the same cell.
  */
 export const chooseCell = (cells: ReadonlyArray<Cell.Cell>, workspaceId: Ids.WorkspaceId): string | null => {
   const allRoom = cells.reduce((sum, { room }) => sum + room, 0)

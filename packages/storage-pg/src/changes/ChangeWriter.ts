@@ -11,9 +11,9 @@ const maxBatchBytes = 4_000_000
 const maxWaiting = 5_000
 
 /**
- * The keys that a change locks. Therefore no two changes in a statement write the same record, finish the same job or
- * move the same clock. Nor does a change expect what an earlier one writes. The result is then the same as storing them
- * one after another.
+ * The keys that a change locks. Because of these locks, no two changes in a statement write the same record, finish the
+ * same job or move the same clock, and no change expects a record that another change writes. The result is then the
+ * same as storing the changes one after another.
  */
 const locksOf = ({ workspace_id, writes, finishes, clock_offset_ms, expects }: Change.Change): Batcher.Locks => ({
   exclusive: [
@@ -62,8 +62,8 @@ export const make = (
     )
 
   /**
-   * Writes changes one by one. Stops as soon as the storage is unavailable. Otherwise each change would wait for it in
-   * turn.
+   * Writes changes one by one. Stops as soon as the storage is unavailable. Otherwise each change in turn would wait
+   * for the storage.
    */
   const writeOneByOne = (batch: ReadonlyArray<Change.Change>): Effect.Effect<ReadonlyArray<CommitResult>> =>
     Effect.suspend(() => {

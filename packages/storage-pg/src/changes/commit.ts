@@ -10,7 +10,7 @@ export type CommitResult = Exit.Exit<void, Storage.VersionConflict | Storage.Lea
 
 const commit = DatabaseFunction.make("commit_1", {}, changeColumns)
 
-/** Stores changes, each completely or not at all, and returns a row for each refused change. */
+/** The statement that stores changes, each completely or not at all, and returns a row for each refused change. */
 export const { statement } = commit
 
 /** The parameters of `statement`. */

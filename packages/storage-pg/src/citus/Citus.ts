@@ -36,7 +36,7 @@ export const usableEngine = Effect.fnUntraced(function* (
   return engine
 })
 
-/** Begins a migration: applies its time limits on all servers. */
+/** Begins a migration: makes its time limits apply on all servers. */
 export const beginMigration = (run: RunStatement): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
     if (yield* hasCitus(run)) yield* run("set local citus.propagate_set_commands = 'local'")

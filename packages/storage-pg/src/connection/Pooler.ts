@@ -46,8 +46,8 @@ const backendOf = (connection: PgConnection.PgConnection) =>
   Effect.map(connection.query(backend), ({ rows }) => readBackend(rows)[0])
 
 /**
- * Fails unless each connection keeps its own server process. Without load, a pooler in transaction mode may also seem
- * to do so, so two connections are asked several times.
+ * Fails unless each connection keeps its own server process. Without load, connections may keep their server processes
+ * even in transaction mode, so two connections are asked several times.
  */
 const checkSessions = Effect.fnUntraced(function* (options: DatabaseOptions, place: string) {
   const config = yield* connectionOf(options)

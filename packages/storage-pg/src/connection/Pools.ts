@@ -20,7 +20,7 @@ const applicationName = `quotewire ${pid}@${hostname()}`.slice(0, 63)
 
 /**
  * How long a pool keeps a connection that nobody uses. An idle host compares clocks and looks for old data every
- * minute. A longer timeout saves it from reconnecting each time.
+ * minute. A timeout of more than a minute saves it from reconnecting each time.
  */
 const idleTimeout = "150 seconds"
 
@@ -38,13 +38,13 @@ export interface DatabaseOptions {
   readonly tls?: TlsOptions
   /** The schema that contains the tables: lower-case letters, digits and underscores; `quotewire` by default. */
   readonly schema?: string
-  /** The number of connections for reads, which share them; 2 by default. */
+  /** The number of connections that all reads share; 2 by default. */
   readonly read_connections?: number
-  /** The number of connections for everything else; 6 by default. */
+  /** The number of connections for everything except reads; 6 by default. */
   readonly write_connections?: number
   /**
-   * How long a call may wait for its statement, in seconds. Also how long a statement may wait for a connection and its
-   * result. 10 by default.
+   * How long a call may wait for its statement, in seconds; 10 by default. The same limit applies to the statement
+   * itself, including its wait for a connection.
    */
   readonly call_seconds?: number
   /**
@@ -64,7 +64,7 @@ export interface Pools {
   readonly call_ms: number
   /** Runs a read-only statement. Several statements share a connection. */
   readonly read: SendStatement
-  /** Runs a statement on a connection of its own. The statement is never cancelled, because it may be committing. */
+  /** Runs a statement on its own connection. The statement is never cancelled, because it may be committing. */
   readonly write: SendStatement
 }
 
@@ -108,7 +108,7 @@ const settingsOf = Effect.fnUntraced(function* (
     applicationName,
     connectTimeout: `${options.connect_seconds ?? 5} seconds`,
     keepAlive: "10 seconds",
-    // Large enough for the largest page of the event feed.
+    // This limit is large enough for the largest page of the event feed.
     maxMessageSize: 256 * 1_024 * 1_024,
     ...(ssl && { ssl })
   }
@@ -133,7 +133,7 @@ export const make = Effect.fnUntraced(function* (
   const call_ms = (options.call_seconds ?? 10) * 1_000
   const run = yield* inRealTime(FiberSet.makeRuntime())
 
-  /** Runs a statement in a fiber of its own, so that callers do not wait for its cancellation. */
+  /** Runs a statement in its own fiber, so that callers do not wait for its cancellation. */
   const read: SendStatement = (sql, params) =>
     Effect.callback((resume) => {
       let used: PgConnection.PgConnection | null = null

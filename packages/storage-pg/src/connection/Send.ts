@@ -16,7 +16,7 @@ export type SendStatement = (
 ) => Effect.Effect<Rows, SqlError | Storage.StorageUnavailable>
 
 /**
- * Converts the end of a statement into its rows. A cancelled statement means that the storage was closed, so it is
+ * Converts the end of a statement into its rows. If the statement was cancelled, the storage was closed and is
  * unavailable.
  */
 export const answerOf = (exit: Exit.Exit<PgConnection.Result, SqlError>) =>

@@ -28,7 +28,8 @@ const passing = [
   "55P03" // a lock was not available in time
 ]
 /**
- * The class of PostgreSQL's internal errors. Citus uses this class for most of its errors, so on Citus it says nothing.
+ * The class of PostgreSQL's internal errors. Citus uses this class for most of its errors, so on Citus the class does
+ * not show that an error is internal.
  */
 const internal = "XX"
 

@@ -69,7 +69,7 @@ interface Options {
 /** The fiber of a call that waits for its statement. */
 type SendingFiber = Fiber.Fiber<unknown, unknown>
 
-/** A statement that was sent on a connection of its own. */
+/** A statement that was sent on its own connection. */
 interface SentStatement {
   readonly connection: PgConnection.PgConnection
   readonly name: string

@@ -21,7 +21,7 @@ const sweep = query("sweep_tallies")
 /** How often a host deletes old counts, in milliseconds, by the clock that the counts use. */
 const sweepEveryMs = 10_000
 
-/** Creates the function that adds to counts and periodically deletes those whose time windows have ended. */
+/** Creates the function that adds to counts and periodically deletes counts whose time windows have ended. */
 export const makeAddCounts = (database: Database): Storage.Storage["Service"]["addCounts"] => {
   let sweptAt = Number.NEGATIVE_INFINITY
   return Effect.fnUntraced(function* (now, additions) {

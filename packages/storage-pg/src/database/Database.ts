@@ -29,7 +29,7 @@ export interface Database {
   readonly call_ms: number
   /** Runs a read-only statement. Several statements share a connection. */
   readonly read: RunStatement
-  /** Runs a statement on a connection of its own. */
+  /** Runs a statement on its own connection. */
   readonly write: RunStatement
 }
 
@@ -70,7 +70,7 @@ interface Following extends Pick<PlacedDatabase, "atEachPlace"> {
   readonly current: () => CurrentEndpoint
   /** Searches for the database, unless it was already found again after these pools were used. */
   readonly follow: (used: CurrentEndpoint) => Effect.Effect<void, Storage.StorageUnavailable>
-  /** Searches for the database at its other location, because it may have moved if its location does not respond. */
+  /** Searches for the database at its other location. Called if the current location does not respond. */
   readonly suspectMove: () => void
 }
 
@@ -90,7 +90,7 @@ const followSite = Effect.fnUntraced(function* (
     const pools = yield* Scope.provide(Pools.make(at, engine), ownScope)
     return { url, engine, connection: yield* Pools.connectionOf(at, engine), pools, scope: ownScope }
   })
-  // Uses a scope of its own, because a failed attempt must leave nothing behind for the next attempt.
+  // Uses a separate scope, because a failed attempt must leave nothing behind for the next attempt.
   const useAt = Effect.fnUntraced(function* <E>(
     action: AtPlace<E>,
     endpoint: CurrentEndpoint
@@ -191,8 +191,8 @@ export const make = Effect.fnUntraced(function* (
 type Fork = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 
 /**
- * Makes concurrent callers share one run of the effect. An interruption means that the storage was closed, so it is
- * unavailable.
+ * Makes concurrent callers share one run of the effect. An interrupted run counts as unavailable storage, because only
+ * closing the storage interrupts it.
  */
 const coalesced = (run: Fork, effect: Effect.Effect<void, Storage.StorageUnavailable>) => {
   let running: Fiber.Fiber<void, Storage.StorageUnavailable> | null = null

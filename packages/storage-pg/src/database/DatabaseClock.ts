@@ -8,7 +8,7 @@ const compareEveryMs = 60_000
 const compareAgainMs = 1_000
 /**
  * If a host's clock differs from the database's by less than this, the host keeps its own time, in milliseconds.
- * Synchronized clocks differ by less.
+ * Synchronized clocks are closer than this.
  */
 const toleranceMs = 100
 
@@ -59,8 +59,9 @@ const steady = (programClock: Clock.Clock, onJump: () => void) => {
  * Creates a clock that shows the database's time. It is the host's own clock, corrected at startup, every minute, and
  * after a move of the database.
  *
- * It does not jump when the host's wall clock does. After the machine was suspended, it is behind until it has asked
- * the database, which it does immediately. While the database is unavailable, it keeps the last correction.
+ * The clock does not jump when the host's wall clock does. After the machine was suspended, the clock immediately asks
+ * the database, and is behind until the response arrives. While the database is unavailable, the clock keeps the last
+ * correction.
  */
 export const make = Effect.fnUntraced(function* (
   database: PlacedDatabase

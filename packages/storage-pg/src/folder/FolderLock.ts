@@ -8,9 +8,9 @@ import { attempt } from "./FolderRefused.ts"
 
 /*
  * The lock of a folder. It consists of the files `lock.1`, `lock.2` and so on. Only the last file matters, and it names
- * its owner.
+ * the lock's owner.
  *
- * Nobody removes the last file. A process that finds that its owner has ended creates the next file, and only one
+ * Nobody removes the last file. A process that finds that the owner has ended creates the next file, and only one
  * process can do that. So two processes that find the same outdated lock cannot both take it, as they could if they
  * removed it.
  */
@@ -20,8 +20,8 @@ const Owner = Schema.Struct({
   pid: Schema.Int,
   host: Schema.String,
   /**
-   * When the process started. It identifies the process together with its ID, because process IDs are reused. Null if
-   * it is unknown.
+   * When the process started; null if that is unknown. Process IDs are reused, so a process is identified by its ID
+   * together with this time.
    */
   started: Schema.NullOr(Schema.String)
 })
@@ -120,7 +120,7 @@ const take = (folder: string, temporary: string): number | DatabaseRefused | nul
   if (owner !== null && mayRun(owner)) return inUse(folder, last, owner)
   const number = last + 1
   if (!createIfAbsent(fileOf(folder, number), temporary)) return null
-  // Other processes may have taken and released this lock number and the next one since the search.
+  // Since the search, other processes may have taken and released this lock number and the next one.
   if (lastIn(folder) !== number) {
     rmSync(fileOf(folder, number), { force: true })
     return null
@@ -155,7 +155,7 @@ const acquire = Effect.fnUntraced(function* (folder: string) {
 })
 
 /**
- * Empties the lock file, which works even if the disk is full. If the folder was removed in the meantime, there is
+ * Empties the lock file. That works even if the disk is full. If the folder was removed in the meantime, there is
  * nothing to release.
  */
 const release = (folder: string, number: number) =>

@@ -5,8 +5,8 @@ import type { RunStatement } from "../connection/Session.ts"
 import { wireTypes } from "../rows/wireTypes.ts"
 
 /*
- * The session of PGlite, which responds immediately. It sends and receives the same bytes that PostgreSQL clients and
- * servers exchange, with the codecs of server connections.
+ * PGlite's session, in which a statement has its result as soon as the call returns. It sends and receives the same
+ * bytes that PostgreSQL clients and servers exchange, with the codecs of server connections.
  */
 
 /** The parts of PGlite that a session uses. PGlite is an optional package, so this module exports none of its types. */
@@ -95,7 +95,7 @@ type Exchange = (
   readField: PgProtocol.FieldReader<unknown>
 ) => Result.Result<Exchanged, SqlError>
 
-/** Creates the function that exchanges messages. It calls back with the payload of each notification. */
+/** Creates the function that exchanges messages. It calls `onNotification` with the payload of each notification. */
 const makeExchange = (database: Pglite, onNotification: (payload: string) => void): Exchange => {
   const parser = PgProtocol.makeParser<unknown>({ readField: noFields })
   return (parts: ReadonlyArray<Uint8Array>, readField: PgProtocol.FieldReader<unknown>) => {

@@ -9,11 +9,11 @@ import { someRowsReader } from "../rows/Columns.ts"
  * old row versions would grow until the database is closed.
  */
 
-/** How many writes happen between two checks of the log. */
+/** How many writes happen between two checks of the write-ahead log. */
 const lookAfter = 100
-/** The maximum size of the log, in bytes. */
+/** The maximum size of the write-ahead log, in bytes. */
 const maxLog = 32 * 1_024 * 1_024
-/** How many checks happen between two removals of old row versions. */
+/** How many checks of the write-ahead log happen between two removals of old row versions. */
 const vacuumAfter = 100
 /** The pause after a failure, in milliseconds. */
 const pauseMs = 1_000

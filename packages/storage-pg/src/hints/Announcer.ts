@@ -83,7 +83,7 @@ export const make = Effect.fnUntraced(function* (
   const wake = yield* Queue.sliding<void>(1)
   let pending = new Set<string>()
 
-  // If the caller is interrupted, it is unknown whether the hints were sent. They are then sent again, which does no
+  // If the caller is interrupted, it is unknown whether the hints were sent, so they are sent again. Duplicates do no
   // harm.
   const sendPending = Effect.suspend(() => {
     const lines = pending
@@ -108,7 +108,7 @@ export const make = Effect.fnUntraced(function* (
     if (!isSent) Queue.offerUnsafe(wake, undefined)
     yield* Effect.sleep(isSent ? everyMs : againMs)
   })
-  // Registered before the fiber starts, so this finalizer runs after the fiber has ended.
+  // This finalizer is registered before the fiber starts, so it runs after the fiber has ended.
   yield* Effect.addFinalizer(() =>
     pending.size === 0 ? Effect.void : inRealTime(Effect.ignore(Effect.timeout(sendPending, leaveMs)))
   )

@@ -53,8 +53,8 @@ export type Listen = (
 
 const nextDue = (place: number, schema: string): string =>
   inSchema(schema)(`select ${place} as place, next_due_at from quotewire.next_due_1($1::text[]) next_due_at`)
-// `next_due_1` has no planner settings of its own (sql/0001_begin/settings.sql). This is a statement, because poolers
-// refuse unknown connection settings.
+// The planner setting for `next_due_1`, which has none of its own (sql/0001_begin/settings.sql). A statement sets it,
+// because poolers refuse unknown connection settings.
 const planByIndex = "set enable_seqscan = off"
 const kinds = Columns.texts(Schema.Array(Schema.String)).one(Job.jobKinds)
 const dueRows = Columns.rowsReader(Schema.Struct({ place: Schema.Int, next_due_at: Schema.NullOr(Schema.Int) }))
@@ -114,7 +114,7 @@ const askNextDue = Effect.fnUntraced(function* (listening: ListeningSession, sub
   for (const subscriber of subscribers) if (!working.includes(subscriber)) subscriber.listens(true)
 })
 
-/** Beats regularly until the server no longer responds. */
+/** Sends beats (`askNextDue`) regularly until the server no longer responds. */
 const beat = (listening: ListeningSession, subscribers: ReadonlySet<Subscriber>) => {
   const doubt = Effect.sync(() => {
     for (const subscriber of subscribers) subscriber.listens(false)
@@ -137,8 +137,7 @@ const serve = Effect.fnUntraced(function* (
   config: PgConnection.Config
 ): Effect.fn.Return<Listen, SqlError, Scope.Scope> {
   const subscribers = new Set<Subscriber>()
-  // Uses a scope of its own. A lost connection is closed immediately; a live one is closed together with the outer
-  // scope.
+  // Uses a separate scope. A lost connection is closed immediately; a live one is closed together with the outer scope.
   const first = yield* Scope.fork(yield* Effect.scope)
   let current: ListeningSession | null = yield* Scope.provide(open(config), first)
 
@@ -153,7 +152,7 @@ const serve = Effect.fnUntraced(function* (
     )
   const reopen = Effect.gen(function* () {
     const listening = yield* Effect.timeout(open(config), answerMs)
-    // Iterates over the set itself, because a subscriber may be added in the meantime.
+    // Iterates over the set itself, because a subscriber may be added during the loop.
     for (const subscriber of subscribers) yield* Effect.timeout(listening.subscribe(subscriber), answerMs)
     current = listening
     for (const subscriber of subscribers) {

@@ -39,7 +39,8 @@ export const make = Effect.fnUntraced(function* (
     return claimed
   })
 
-  // Claims over all workspaces do not know when the leases of such a claim end, so they must ask the database again.
+  // A claim over all workspaces does not know when the leases of a claim in one workspace end, so the next claim over
+  // all workspaces must ask the database.
   const claimIn = (query: Storage.ClaimQuery) => Effect.ensuring(claim(query), Effect.sync(due.hint))
 
   return (query) => (query.workspace_id === undefined ? claimAnywhere(query) : claimIn(query))

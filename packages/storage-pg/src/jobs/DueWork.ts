@@ -1,6 +1,6 @@
 import type { Storage } from "@quotewire/core"
 
-/** Receives what a host learns about due jobs from one location of a database. */
+/** Receives news about due jobs from one location of a database. */
 export interface DueNews {
   /** Called when hints from other hosts begin to arrive (true), and when they may be lost (false). */
   readonly listens: (isListening: boolean) => void

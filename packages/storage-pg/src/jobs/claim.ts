@@ -20,7 +20,8 @@ const claimOrdered = DatabaseFunction.make(
   {}
 )
 
-// Reads the due time of the next job, which is in every row. If nothing is due, the result is one row without a job.
+// Reads the due time of the next job from any row, because every row contains it. If nothing is due, the result is one
+// row without a job.
 const outlook = Columns.someRowsReader(
   Schema.Struct({ next_due_at: Schema.NullOr(Schema.Int), busy: Schema.optionalKey(Schema.Boolean) })
 )

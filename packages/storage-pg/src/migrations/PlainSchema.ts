@@ -7,9 +7,7 @@ import type { Engine } from "../connection/StatementRefused.ts"
 import * as Columns from "../rows/Columns.ts"
 import * as DatabaseSchema from "./Schema.ts"
 
-/*
- * A schema that is not a cell. It cannot move to another server.
- */
+/* Functions for a schema that is not a cell. Such a schema cannot move to another server. */
 
 const readFound = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
 const readStates = Columns.rowsReader(Schema.Struct({ state: Schema.String }))
@@ -80,7 +78,7 @@ export const steps: DatabaseSchema.Steps = {
  * Runs all pending migrations or none, in one transaction. If several hosts migrate concurrently, one host does the
  * work; the others wait and then find nothing to do. A newer schema is not changed.
  *
- * If another session has locked a table, the migration waits for it for half a second, and retries for half a minute.
+ * If another session has locked a table, the migration waits half a second for the lock, and retries for half a minute.
  * Then it fails with `locked`.
  *
  * A dry run does the same and then rolls everything back. It shows whether the migrations would succeed, and takes the

@@ -92,9 +92,9 @@ export const examine = (
 const lock = "select pg_advisory_xact_lock(5849202817)"
 const migrationTable = statements("migration_table.sql")
 
-// While a migration waits for a table, hosts' statements queue behind it. So it soon stops waiting, lets them run and
-// retries. It stops before PostgreSQL checks for deadlocks (after a second), because that check could cancel a host's
-// statement.
+// While a migration waits for a table, hosts' statements queue behind it. So the migration stops waiting after half a
+// second, lets those statements run and retries. It stops before PostgreSQL checks for deadlocks (after a second),
+// because that check could cancel a host's statement.
 const shortLockTimeout = "set local lock_timeout = '500ms'"
 const retries = { schedule: Schedule.spaced("500 millis"), times: 29 }
 
@@ -114,7 +114,7 @@ export const moving = new DatabaseRefused({
     "The cell is being moved, or was moved away from this database: after the move, migrate the cell in its new database."
 })
 
-/** Additional steps of a migration, which run in its transaction. */
+/** Additional steps that run in the transaction of a migration. */
 export interface Steps {
   readonly begin: (run: RunStatement) => Effect.Effect<void, SqlError>
   /** Fails if the schema must not be migrated. */
@@ -137,7 +137,7 @@ export const migrateOn = Effect.fnUntraced(function* (
 ) {
   yield* run("begin")
   yield* begin(run)
-  // No time limit, because building an index, or waiting for another host's migration, may take long.
+  // There is no time limit, because building an index, or waiting for another host's migration, may take long.
   for (const statement of ["set local statement_timeout = 0", lock, shortLockTimeout, ...migrationTable]) {
     yield* run(statement)
   }

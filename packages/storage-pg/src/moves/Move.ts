@@ -25,7 +25,7 @@ export type Progress =
    * the new server has not received.
    */
   | { readonly step: "following"; readonly lag_bytes: number }
-  /** The cell is held, which means that hosts can neither read nor write it. */
+  /** The cell is held: hosts can neither read nor write it. */
   | { readonly step: "held" }
   /**
    * The hold was released, because other sessions locked the tables or the new server was too slow. The hold will be

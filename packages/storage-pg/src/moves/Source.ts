@@ -23,7 +23,7 @@ const vacuumMs = 10_000
  * that has written something.
  */
 const slotMs = 60_000
-/** The longest hold, in milliseconds. If it takes longer, any host ends it. */
+/** How long a hold may last, in milliseconds. Any host may end a hold that lasts longer. */
 export const holdMs = 600
 
 const Facts = Schema.Struct({
@@ -93,7 +93,8 @@ const hasSlot = ({ run }: Session, moveId: string): Effect.Effect<boolean, SqlEr
 
 /**
  * Publishes the tables and creates the slot that retains what the new database has not received. Returns false if the
- * new database has already subscribed but the slot is gone, because a new slot would lack what was written in between.
+ * new database has already subscribed but the slot is gone, because a new slot would lack the changes written after the
+ * old slot was lost.
  */
 export const publish = Effect.fnUntraced(function* (
   session: Session,

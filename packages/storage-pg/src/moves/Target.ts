@@ -71,7 +71,7 @@ export const isSubscribed = ({ run }: Session, moveId: string): Effect.Effect<bo
 
 /**
  * Subscribes to the old database. `startCopying` then starts the copy. Until the subscription is dropped, the new
- * server stores the old server's URL with its password, which only superusers can read.
+ * server stores the old server's URL, including the password. Only superusers can read it.
  */
 export const subscribe = Effect.fnUntraced(function* (
   session: Session,
@@ -85,8 +85,8 @@ export const subscribe = Effect.fnUntraced(function* (
   const names = (yield* readTables(session)).map((table) => `quotewire."${table.name}"`)
   yield* session.run(`truncate ${names.join(", ")}`, [], false)
   yield* session.run(hideParameters)
-  // The password is percent-encoded as in a URL. Otherwise PostgreSQL would end it at the first `@` and report the rest
-  // of it as the host.
+  // The password is percent-encoded as in a URL. Otherwise, for PostgreSQL, the password would end at its first `@`,
+  // and the rest of it would be reported as the host.
   const address = addressOf(Redacted.value(source))?.href ?? ""
   yield* session.run("select set_config('move.source', $1, false)", [address])
   yield* session.run(query("moves/subscribe", { name }), [], false)
@@ -116,7 +116,7 @@ export const analyze = Effect.fnUntraced(function* (session: Session): Effect.fn
 export const hasArrived = ({ run }: Session, mark: string): Effect.Effect<boolean, SqlError> =>
   hasRow(run, arrivedQuery, [mark])
 
-/** Makes the cell live here after the cutover was decided in the old database. */
+/** Makes the cell `live` here after the cutover was decided in the old database. */
 export const settle = ({ run }: Session, moveId: string): Effect.Effect<void, SqlError> =>
   Effect.asVoid(run(settleStatement, [moveId]))
 

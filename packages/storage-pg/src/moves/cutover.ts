@@ -6,8 +6,8 @@ import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
 
 /**
- * How long a hold waits for the last changes to arrive, in milliseconds. It is less than the hold itself, to leave time
- * for the decision.
+ * How long a hold waits for the last changes to arrive, in milliseconds. It is shorter than the hold itself, to leave
+ * time for the decision.
  */
 const arrivalMs = Source.holdMs - 150
 const pollMs = 5

@@ -87,7 +87,7 @@ const copy = Effect.fnUntraced(function* ({ from, onProgress, source, target }: 
   yield* onProgress({ step: "published" })
   yield* target.step((session) => Target.subscribe(session, moveId, from.url))
   const copySlots = yield* target.step((session) => Target.copySlotNames(session, moveId))
-  // Recorded before the first slot is created, so that undoing the move always finds the slots.
+  // The name pattern is recorded before the first slot is created, so that undoing the move always finds the slots.
   yield* source.step((session) => Source.noteCopySlots(session, moveId, copySlots))
   yield* target.step((session) => Target.startCopying(session, moveId))
   yield* onProgress({ step: "subscribed" })
@@ -141,7 +141,7 @@ const both = Effect.fnUntraced(function* (move: Move) {
   return ends
 })
 
-/** Lists why a move cannot begin, one sentence for each reason. Only reads. */
+/** Lists why a move cannot begin, one sentence for each reason. Read-only. */
 export const check = (move: Move): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
   inRealTime(Effect.scoped(Effect.flatMap(both(move), unmetBy)))
 

@@ -42,7 +42,7 @@ const citusMove = (cell: NamedCell): Effect.Effect<string | null, DatabaseRefuse
       : null
   )
 
-/** Lists why a cell cannot move to its `moves_to`, one sentence for each reason; empty if it can move. Only reads. */
+/** Lists why a cell cannot move to its `moves_to`, one sentence for each reason; empty if it can move. Read-only. */
 export const checkMove = (cells: Cells, name: string): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
   Effect.gen(function* () {
     const cell = yield* cellOf(cells, name)

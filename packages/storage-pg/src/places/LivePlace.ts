@@ -38,7 +38,7 @@ const readerOf = (options: DatabaseOptions): Effect.Effect<Reader, never, Scope.
   Effect.map(Effect.exit(Session.open(options)), (opened): Reader => {
     return {
       options,
-      // Retried, because the statement may not find the `place` table while a hold renames the schema.
+      // The read is retried, because it may not find the `place` table while a hold renames the schema.
       read: Effect.flatMap(opened, ({ run }) => Effect.retry(Place.read(run), { times: 3 })).pipe(
         Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options, error)))
       ),

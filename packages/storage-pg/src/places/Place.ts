@@ -7,7 +7,7 @@ import { query, statements } from "../sql/files.ts"
 
 /*
  * Decides where a cell is. A cell's location is a schema in a database. A cell has one location, or two while it moves.
- * Each location has a row that records what is known there about the cell (`place_table.sql`).
+ * Its first move creates a row at each location, which records what is known there about the cell (`place_table.sql`).
  */
 
 const PlaceRow = Schema.Struct({

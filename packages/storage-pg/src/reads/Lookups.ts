@@ -20,7 +20,7 @@ export interface Children extends Pick<Page.RecordQuery, "workspace_id" | "kind"
 type Lookup = Key | Children
 type LookupResult = ReadonlyArray<Change.StoredRecord>
 
-/** Looks up one key, which finds at most one record, or the records of a parent, in ID order. */
+/** Looks up one key, to find at most one record, or looks up a parent, to find its records in ID order. */
 export type LookUp = Batcher.Batcher<Lookup, LookupResult, Storage.StorageUnavailable>
 
 const readOne = `select ${recordColumnList} from quotewire.record where workspace_id = $1 and kind = $2 and id = $3`
@@ -80,8 +80,8 @@ const lookUpMany = (database: Database, lookups: ReadonlyArray<Lookup>) => {
 
 /**
  * Creates the function that looks up records by key or by parent. Lookups in the same turn of the event loop, or during
- * a running statement, share a statement, so that many callers need one round trip to the database. A response is never
- * older than its call.
+ * a running statement, share a statement, so that many callers need one round trip to the database. The data in a
+ * response is never older than the call.
  */
 export const make = (database: Database): Effect.Effect<LookUp, never, Scope.Scope> =>
   Batcher.make({

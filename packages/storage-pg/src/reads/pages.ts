@@ -22,7 +22,7 @@ const statementsFor = (
       page_scan_records: maxRows,
       scan: scanOf(maxRows)
     }),
-    // Scans one record more than a page may scan. That record shows whether the list continues.
+    // Scans one record more than a page may scan. That record shows whether more records follow.
     end: query("page_end", { direction, page_scan_records: maxRows, scan: scanOf(`${maxRows} + 1`) })
   }
 }
@@ -41,7 +41,7 @@ const scanOf = ({ about = [], parent }: Page.RecordQuery): keyof ReturnType<type
   return parent === undefined ? "ofKind" : "ofParent"
 }
 
-// The highest possible character.
+// This text sorts after every ID, because it is the highest possible character.
 const afterEveryId = "\u{10ffff}"
 
 /** Where a page starts: parameters 1 to 5 of the query. */
@@ -65,7 +65,7 @@ const aboutColumn = Columns.texts(Schema.NullOr(Schema.Array(Schema.String)))
 const time = Columns.int8(Schema.NullOr(Schema.Int))
 
 /**
- * The filters and the limit: parameters 6 to 12. The query reads one record more than the limit, which shows whether
+ * The filters and the limit: parameters 6 to 12. The query reads one record more than the limit, to find out whether
  * there is a next page.
  */
 const filtersOf = (recordQuery: Page.RecordQuery): ReadonlyArray<unknown> => [
@@ -101,7 +101,7 @@ export const pageOf = (
   return { records: taken, next: read.length > limit ? (taken.at(-1)?.id ?? after) : null }
 }
 
-/** Reads a page with a statement of its own. */
+/** Reads a page with a separate statement. */
 export const readPage = Effect.fnUntraced(function* (
   database: Database,
   recordQuery: Page.RecordQuery
@@ -110,7 +110,7 @@ export const readPage = Effect.fnUntraced(function* (
   const start = startOf(recordQuery)
   const page = pageOf(recordQuery, records(yield* database.read(statement.page, [...start, ...filtersOf(recordQuery)])))
   if (page.next !== null || (!isFiltered(recordQuery) && recordQuery.limit < Page.pageScanRecords)) return page
-  // The page is not full, so either the list has ended or the scan limit was reached.
+  // The page is not full, so either no more records follow or the scan limit was reached.
   const [last, after] = ids(yield* database.read(statement.end, start))
   return { ...page, next: after === undefined ? null : (last?.id ?? null) }
 })

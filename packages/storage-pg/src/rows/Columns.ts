@@ -18,8 +18,8 @@ export type Row<C extends Columns> = { readonly [Name in keyof C]: C[Name]["sche
 const array = (values: ReadonlyArray<unknown> | null, oid: number): PgTypes.Parameter =>
   Result.getOrThrow(PgTypes.array(values, oid, wireTypes))
 
-// If all values of a column are null, sends null instead of an array. Most changes leave many columns empty, and the
-// database need not parse an array for those.
+// If all values of a column are null, sends null instead of an array. Most changes leave many columns empty, and then
+// the database has no array to parse.
 const arrayUnlessNull = (values: ReadonlyArray<unknown>, oid: number): PgTypes.Parameter =>
   array(values.some((value) => value !== null) ? values : null, oid)
 

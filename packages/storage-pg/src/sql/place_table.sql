@@ -4,11 +4,11 @@ create schema if not exists quotewire;
 
 -- One row. `state` is
 -- - `live`: the cell is here.
--- - `leaving`: the cell is still here but is being copied to another place.
+-- - `leaving`: the cell is still here but is being copied to another location.
 -- - `held`: the cell's tables are renamed for a moment. If the move is not decided by `held_until`, the cell is here
 --   again.
--- - `left`: the cell is at the other place of the same `move_id`.
--- - `arriving`: the cell is being copied here. It is here as soon as the other place says `left`.
+-- - `left`: the cell is at the other location of the same `move_id`.
+-- - `arriving`: the cell is being copied here. It is here as soon as the other location says `left`.
 create table if not exists quotewire.place (
   only_one boolean primary key default true constraint place_only_one_row check (only_one),
   state text not null
@@ -22,7 +22,7 @@ create table if not exists quotewire.place (
   held_until timestamptz
 );
 
--- Replicated like the other tables. When a row has arrived, everything before it has arrived too.
+-- This table is replicated like the cell's other tables. When a row has arrived, everything before it has arrived too.
 create table if not exists quotewire.move_mark (
   id text primary key
 );

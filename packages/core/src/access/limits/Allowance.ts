@@ -35,7 +35,10 @@ export class Allowance extends Context.Service<
     readonly mayAuthenticate: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Counts a refused key against the limit of the client's address. */
     readonly failedAuthentication: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
-    /** Runs a webhook test or a replay, unless the limit on them has been reached. Only successes count. */
+    /**
+     * Runs a webhook test or a replay, unless the limit on them has been reached. Only tests and replays that succeed
+     * count.
+     */
     readonly chargeOnSuccess: <A, E, R>(
       caller: Caller,
       run: Effect.Effect<A, E, R>
@@ -106,8 +109,8 @@ export class Allowance extends Context.Service<
 }
 
 /**
- * The allowance for the program's own calls, which are free. Only tests and replays are charged, to protect webhook
- * receivers.
+ * The allowance for calls by the embedding program itself. These calls are free, except that webhook tests and replays
+ * are charged, to protect webhook receivers.
  */
 const freeOfCharge = (allowance: Allowance["Service"]): Allowance["Service"] => ({
   ...allowance,
@@ -118,8 +121,8 @@ const freeOfCharge = (allowance: Allowance["Service"]): Allowance["Service"] => 
 })
 
 /**
- * Runs a call by the program itself without limits, because the program is trusted. The service's limits still apply to
- * callers that arrive through a host.
+ * Runs a call by the embedding program itself without limits, because that program is trusted. The service's limits
+ * still apply to callers that arrive through a host.
  */
 export const withoutLimits = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Allowance> =>
   Allowance.use((allowance) => Effect.provideService(call, Allowance, freeOfCharge(allowance)))

@@ -26,7 +26,7 @@ export interface Limits {
   readonly failed_authentication: Limit
   /** The limit for each operator's token. It covers all calls with the token; `operatorLimit` by default. */
   readonly operator?: Limit
-  /** An organization's limit for tests and replays. Both environments share it. */
+  /** An organization's limit for webhook tests and replays. Both environments share it. */
   readonly tests_and_replays: Limit
 }
 
@@ -51,7 +51,7 @@ export const standardLimits: Required<Limits> = {
 const unlimited: Limit = { per_minute: null, per_day: null }
 const nothingLimited = { start: unlimited, read: unlimited, other: unlimited }
 
-/** No limits, not even on tests and replays; for load tests. */
+/** No limits, not even on webhook tests and replays. Use this for load tests. */
 export const noLimits: Limits = {
   keys: { live: nothingLimited, sandbox: nothingLimited },
   organization_factor: 1,
@@ -123,7 +123,7 @@ export const readLimits = (text: string): Result.Result<Limits, string> => {
 
 /**
  * Describes an error at a path. If a name in the path is unknown, lists the known names instead of repeating the
- * unknown one.
+ * unknown name.
  */
 const wrongAt = (path: ReadonlyArray<string>, message: string): string => {
   let place: unknown = standardLimits

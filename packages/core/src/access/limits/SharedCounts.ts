@@ -11,7 +11,7 @@ const freshMs = secondMs - intervalMs
 const maxWaitMs = 250
 /**
  * How far the clocks of different hosts may differ. Storage keeps a window this much longer, because a host with a slow
- * clock may still add to it.
+ * clock may still add to that window.
  */
 const skewMs = minuteMs
 /** The maximum number of counts in a batch. */
@@ -83,7 +83,7 @@ export const makeSharedCounts = Effect.fnUntraced(function* (
 
   const refresh = Effect.fnUntraced(function* (counts: ReadonlyArray<Count>) {
     const done = answered
-    // The counts are added before anyone is woken, because woken fibers may run immediately.
+    // The counts are added before any fiber is woken, because a woken fiber may run immediately.
     for (const count of counts) unsent.add(count)
     begun.openUnsafe()
     flushLatch.openUnsafe()
@@ -123,7 +123,7 @@ const makeSendCounts = (storage: Storage["Service"], unsent: Set<Count>): Effect
     }
   })
 
-  /** Sends a batch. If storage rejects the batch, sends each count alone and forgets the rejected ones. */
+  /** Sends a batch. If storage rejects the batch, sends each count alone and forgets the rejected counts. */
   const sendBatch = (batch: ReadonlyArray<Count>) =>
     Effect.catchDefect(send(batch), () => Effect.forEach(batch, sendAlone, { discard: true }))
 

@@ -14,7 +14,7 @@ import { type KeyedTextCrypto, nonceBytes, TextCrypto } from "./TextCrypto.ts"
  * storage.
  */
 
-/** The seal keys: 32 bytes each, newest first. Having several makes rotation possible. */
+/** The seal keys: 32 bytes each, newest first. There can be several keys, so that they can be rotated. */
 export class SealKeys extends Context.Service<
   SealKeys,
   { readonly keys: readonly [Redacted.Redacted<Uint8Array>, ...Array<Redacted.Redacted<Uint8Array>>] }
@@ -54,7 +54,7 @@ export const readKey = (text: string): Redacted.Redacted<Uint8Array> | null => {
   return Result.isSuccess(bytes) && bytes.success.length === keyBytes ? Redacted.make(bytes.success) : null
 }
 
-/** Requires at least this many different bytes in a key. 32 random bytes have about 30. */
+/** The minimum number of different bytes in a key. 32 random bytes have about 30 different values. */
 const fewestDifferentBytes = 8
 const longestPattern = keyBytes / 2
 
@@ -91,7 +91,8 @@ export class Seal extends Context.Service<
      * Decrypts text that `seal` made for the same purpose. If the text was altered, logs this and returns null.
      *
      * If the settings lack the key that sealed the text, logs this and fails with `StorageUnavailable`. A host with the
-     * right keys can still read the text, so this host must not decide without it. From then on `isMissingKey` is true.
+     * right keys can still read the text, so this host must not decide without the text. From then on `isMissingKey` is
+     * true.
      */
     readonly open: (purpose: string, sealed: string) => Effect.Effect<string | null, StorageUnavailable>
     /** The public names of the keys in the settings, newest first. A name reveals nothing about its key. */
@@ -242,7 +243,7 @@ const signatureCharacters = 22
 /** A signature that is short enough for a URL: the first 132 bits of a keyed hash. */
 export const signatureOf = (mac: string): string => partsOfMac(mac).tag.slice(0, signatureCharacters)
 
-/** Splits text into the signature at its beginning and the rest. */
+/** Splits text into the signature at its beginning and the text after the signature. */
 export const splitSignature = (text: string): { readonly signature: string; readonly rest: string } => ({
   signature: text.slice(0, signatureCharacters),
   rest: text.slice(signatureCharacters)

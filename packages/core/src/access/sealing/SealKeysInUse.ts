@@ -135,7 +135,7 @@ export const keepOnly = Effect.fnUntraced(function* (
   )
 })
 
-/** Records that a key is lost, so that processes can start without it. */
+/** Records that a key is lost, so that processes can start without the key. */
 export const giveUp = Effect.fnUntraced(function* (storage: Storage["Service"], name: string) {
   const keys = yield* read(storage)
   if (keys === null || keys.given_up.includes(name)) return

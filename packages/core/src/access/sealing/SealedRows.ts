@@ -18,7 +18,7 @@ const olderAtOnce = 8
  */
 const maxPasses = 5
 
-/** A seal key, and how much was sealed or hashed with it. */
+/** A seal key, and how much was sealed or hashed with the key. */
 export interface SealKeyStatus {
   /** The key's public name, which reveals nothing about the key. */
   readonly key_name: string
@@ -64,8 +64,8 @@ export interface SealRotation {
   readonly resealed: number
   readonly passes: number
   /**
-   * How many record versions and texts could not be opened, by key. Either the key is not in the settings, or they were
-   * altered.
+   * How many record versions and texts could not be opened, by key. Either the key is not in the settings, or the data
+   * was altered.
    */
   readonly left: ReadonlyArray<Pick<SealKeyStatus, "key_name" | "sealed">>
   /** The names of keys in the settings that no longer seal anything. */
@@ -139,7 +139,7 @@ const workspacesOf = Effect.fnUntraced(function* (storage: Port) {
   return workspaceIds
 })
 
-/** Which records to read. */
+/** The kinds and the workspaces whose records to read. */
 interface Scan {
   readonly kinds: ReadonlyArray<Traits>
   readonly workspaces: ReadonlyArray<WorkspaceId>
@@ -195,7 +195,7 @@ const keysOf = Effect.fnUntraced(function* (
   return texts.flatMap((text) => keyNameOf(text) ?? [])
 })
 
-// A keyed hash: the name of its key, a dot, and 32 bytes in base64url.
+// Matches a keyed hash: the name of its key, a dot, and 32 bytes in base64url.
 const hashes = /([\w-]{8})\.[\w-]{43}(?![\w-])/g
 
 const hashNamesIn = ({ body, id, labels }: Change.StoredRecord): ReadonlySet<string> =>

@@ -3,8 +3,8 @@ import { Aead, Mac } from "effect/crypto"
 import { Base64, Base64Url } from "effect/encoding"
 
 /**
- * Text cryptography with one seal key. An implementation for one platform can avoid copying bytes, which halves the
- * time.
+ * Text cryptography with one seal key. A platform's own implementation can take half the time, because it avoids
+ * copying bytes.
  */
 export interface KeyedTextCrypto {
   /** Encrypts with AES-256-GCM, bound to the purpose. Returns the base64 of nonce, ciphertext and tag. */
@@ -58,7 +58,7 @@ const cipher = (aead: Aead.Aead["Service"], key: Aead.Key): Pick<KeyedTextCrypto
     ),
   decrypt: (purpose, sealed) => {
     const bytes = Base64.decode(sealed)
-    // Several base64 texts decode to the same bytes. Only the one that `encrypt` writes is accepted.
+    // Several base64 texts decode to the same bytes. Only the text that `encrypt` writes is accepted.
     if (Result.isFailure(bytes) || Base64.encode(bytes.success) !== sealed) return Effect.succeed(null)
     const nonce = bytes.success.subarray(0, nonceBytes)
     return aead.decrypt(key, bytes.success.subarray(nonceBytes), { nonce, aad: bytesOf(purpose) }).pipe(

@@ -49,14 +49,14 @@ const CarrierHealth = Schema.Struct({
 })
 
 /**
- * What all hosts know about the calls to a carrier, or over one connection, for one line. Times are milliseconds of
- * real time.
+ * The shared record of all hosts about the calls to a carrier, or over one connection, for one line. Times are
+ * milliseconds of real time.
  */
 export type CarrierHealth = typeof CarrierHealth.Type
 
 /**
- * The record kind for health. A reset of the sandbox does not change the load on a real carrier, so the records survive
- * it.
+ * The record kind for health. Resetting the sandbox does not change the load on a real carrier, so the records survive
+ * a reset.
  */
 export const kind = Kind.make({ name: "carrier_health", schema: CarrierHealth, survives_reset: true })
 
@@ -101,7 +101,7 @@ export type HealthStep =
   | {
       readonly type: "end"
       readonly permit: Permit
-      /** What the call's result says about the carrier; null if it says nothing. */
+      /** What the call's result says about the carrier's health; null if the result says nothing. */
       readonly outcome: AskOutcome | null
     }
   | { readonly type: "reset" }
@@ -121,8 +121,8 @@ const stepMs = secondMs / 2
 /** How long a call is considered in progress if its end is never recorded. This is longer than any attempt takes. */
 const leaseMs = 2 * maxAttemptMs
 /**
- * A circuit opens if at least `circuitFailures` of the latest `circuitSize` asks failed. With fewer asks, it never
- * opens.
+ * A circuit opens if at least `circuitFailures` of the latest `circuitSize` asks failed. Before `circuitSize` asks, it
+ * never opens.
  */
 const circuitSize = 20
 const circuitFailures = 10

@@ -35,7 +35,7 @@ export interface NoRoom {
   readonly again_after_ms: number
 }
 
-/** What a result says about the carrier; null if it says nothing. */
+/** What a call's result says about the carrier's health; null if the result says nothing. */
 export type Outcome = CarrierHealth.AskOutcome | null
 
 /**
@@ -49,8 +49,8 @@ export interface CarrierLimits {
   /** The open circuit that currently blocks asks; null if no circuit blocks them. */
   readonly openCircuit: (place: HealthPlace) => Effect.Effect<CarrierHealth.OpenCircuit | null, StorageUnavailable>
   /**
-   * Makes a call if the limits leave room for it. With `outcomeOf`, the call is an ask, and its result affects the
-   * circuit.
+   * Makes a call if the limits leave room for the call. With `outcomeOf`, the call is an ask, and its result affects
+   * the circuit.
    */
   readonly ifRoom: <A, E>(
     of: CallToCarrier,
@@ -151,8 +151,9 @@ export const healthSubjectOf = (
     ? { workspace_id: directoryWorkspace, id: `${carrier_id} ${line} ${environment}`, carrier_id, line, environment }
     : { workspace_id, id: `${carrier_id} ${line}`, carrier_id, line, environment }
 
-/** The maximum number of steps in one change, which is also the maximum number of waiting steps. */
+/** The maximum number of steps in one change. */
 const maxBatch = 1_000
+/** The maximum number of steps that wait in one queue. */
 const maxWaiting = 10_000
 /** The longest that a step waits for storage. */
 const maxWaitMs = 10_000
@@ -275,7 +276,7 @@ const secondsOf = (ms: number): number => Math.round(ms / secondMs)
 /** The maximum number of open circuits that the metric counts. */
 const maxOpen = 10_000
 
-/** Makes the metric of open circuits. It counts only circuits that this process has seen. */
+/** Makes the metric of open circuits. The metric counts only circuits that this process has seen. */
 const circuitGauge = () => {
   const open = new BoundedMap<string, HealthSubject>(maxOpen)
   const isOfSame = (a: HealthSubject, b: HealthSubject) =>

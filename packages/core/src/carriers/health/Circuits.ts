@@ -28,7 +28,7 @@ export interface CircuitsToReset {
   readonly carrier_id: string
   readonly line?: string | undefined
   readonly environment?: Environment | undefined
-  /** Has no effect unless the carrier has connections. */
+  /** Selects one organization's connection; has no effect on carriers without connections. */
   readonly organization_id?: OrganizationId | undefined
 }
 
@@ -40,8 +40,8 @@ export class Circuits extends Context.Service<
      * Returns the status of this program's carriers across all hosts: one for each line and environment or, if the
      * carrier has connections, for each line and connection.
      *
-     * A page covers 100 connections. `invalid_input` names an unknown carrier; `not_found` means that the organization
-     * does not exist.
+     * A page covers at most 100 connections. Fails with `invalid_input` if the carrier is unknown, and with `not_found`
+     * if the organization does not exist.
      */
     readonly status: (
       options?: CarrierStatusOptions
@@ -53,8 +53,8 @@ export class Circuits extends Context.Service<
      * Closes a carrier's open circuits for all hosts, and returns their new status. Asks resume, and earlier failures
      * no longer count.
      *
-     * `invalid_input` names the wrong carrier, line or organization; `not_found` means that the organization does not
-     * exist.
+     * Fails with `invalid_input`, which names the wrong carrier, line or organization, and with `not_found` if the
+     * organization does not exist.
      */
     readonly reset: (
       circuits: CircuitsToReset
@@ -78,7 +78,7 @@ const pageSize = 100
 /** The maximum number of concurrent reads. */
 const readAtOnce = 8
 
-/** A scope, and what is needed to read its health. */
+/** The scope of a circuit, and what is needed to read the circuit's health record. */
 interface FoundCircuit {
   readonly place: CarrierPlace
   readonly adapter: CarrierAdapter
@@ -130,11 +130,11 @@ const make = Effect.gen(function* () {
   return Circuits.of({ status, reset })
 })
 
-/** Reads the scopes of carriers page by page. */
+/** Reads the scopes of carriers' circuits page by page. */
 const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAdapter>) {
   const storage = yield* Storage
 
-  /** Reads the scopes of one page of connections, and where the next page begins. */
+  /** Reads the circuit scopes for one page of connections, and where the next page begins. */
   const connected = Effect.fnUntraced(function* ({ after, carrier_id, organization_id }: CarrierStatusOptions) {
     const { next, records } = yield* storage.page({
       workspace_id: directoryWorkspace,
@@ -160,7 +160,7 @@ const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAd
     return { found: circuits.flat(), next }
   })
 
-  /** The scopes of carriers without connections. */
+  /** The circuit scopes of carriers that need no connection. */
   const unconnected = ({ carrier_id }: CarrierStatusOptions): ReadonlyArray<FoundCircuit> =>
     adapters
       .filter(({ carrier, connection }) => connection === undefined && (carrier_id ?? carrier.id) === carrier.id)
@@ -182,7 +182,7 @@ const makePages = Effect.fnUntraced(function* (adapters: ReadonlyArray<CarrierAd
   })
 })
 
-/** A carrier's scopes in an environment, one for each line. */
+/** A carrier's circuit scopes in an environment, one for each line. */
 const placesOf = (
   adapter: CarrierAdapter,
   {

@@ -6,8 +6,8 @@ import * as Input from "../../wire/Input.ts"
 import { CarrierHttpMistake } from "./CarrierHttpError.ts"
 
 /**
- * A schema that checks a carrier's answer and gives it a type: an Effect schema, or a [Standard
- * Schema](https://standardschema.dev), which Zod, Valibot and ArkType support. It must check synchronously.
+ * A schema that checks the body of a carrier's response and gives it a type: an Effect schema, or a [Standard
+ * Schema](https://standardschema.dev), which Zod, Valibot and ArkType support. The schema must check synchronously.
  */
 export type AnswerSchema<A> = Schema.Decoder<A> | StandardSchemaV1<unknown, A>
 
@@ -49,7 +49,7 @@ const ruleOf = ({ path = [] }: StandardSchemaV1.Issue): BrokenRule => ({
 })
 
 /**
- * The shape that a schema gives a value, which decides which XML elements become lists. If the schema has no known
+ * The shape that a schema gives a value. The shape decides which XML elements become lists. If the schema has no known
  * shape, returns undefined, and only repeated elements become lists.
  */
 export const shapeOf = (schema: AnswerSchema<unknown>): SchemaAST.AST | undefined => {

@@ -13,7 +13,7 @@ export const ByEnvironment = Schema.Union([
 export type ByEnvironment = typeof ByEnvironment.Type
 
 /**
- * How requests to a carrier are authorized, as made by `oauth`, `apiKey`, `bearer` or `basic`. It contains the names of
+ * The authorization of requests to a carrier, made by `oauth`, `apiKey`, `bearer` or `basic`. It contains the names of
  * connection fields, never their values.
  */
 export type Auth = OAuth | ApiKeyAuth | BearerAuth | BasicAuth

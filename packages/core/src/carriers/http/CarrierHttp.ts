@@ -32,9 +32,9 @@ interface Methods<Answer> {
 /**
  * An adapter's HTTP client, for one call of the adapter.
  *
- * A path begins with `/` and is relative to `base_url`. It can also be a link from the carrier to the same origin. Each
- * method ends within the line's `attempt_timeout_ms`. A request that fails, or whose call the service cancels, rejects
- * with a `CarrierHttpError`.
+ * A path begins with `/` and is relative to `base_url`. A path can also be a link that the carrier sent, to the same
+ * origin. Each method ends within the line's `attempt_timeout_ms`. A request that fails, or whose call the service
+ * cancels, rejects with a `CarrierHttpError`.
  *
  * @example
  * const answer = await http.get("/quotes/{id}", { params: { id: ref }, accept: [404] })
@@ -52,7 +52,7 @@ export interface CarrierHttpContext {
   readonly timeout_ms: number
   /** Whether requests may be sent twice; a request's own `idempotent` option overrides this. */
   readonly idempotent: boolean
-  /** Ends all requests when it aborts. */
+  /** Cancels all requests when it aborts. */
   readonly signal?: AbortSignal
 }
 
@@ -70,7 +70,8 @@ export const make = (options: CarrierHttpOptions, context: CarrierHttpContext): 
         const answer = run(signal?.aborted === true ? Effect.interrupt : call(...args), { signal }).then(
           (received) => new ThrowingAnswer(received)
         )
-        // The adapter may no longer be waiting for this answer, and an unhandled rejection would end the whole process.
+        // The adapter may no longer be waiting for this promise, and an unhandled rejection would end the whole
+        // process.
         answer.catch(() => {})
         return answer
       }),
@@ -144,7 +145,7 @@ interface Failed {
   readonly dropToken: Effect.Effect<void> | null
 }
 
-/** Makes one attempt: authorizes the request, sends it, and reads the answer. */
+/** Makes one attempt: authorizes the request, sends it, and reads the response. */
 const attemptOf = (
   options: CarrierHttpOptions,
   { environment, connection }: CarrierHttpContext,

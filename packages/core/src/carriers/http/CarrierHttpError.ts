@@ -6,15 +6,15 @@ import type { NoAnswerReason } from "../Carrier.ts"
 import type { UnreadAnswer } from "./WholeAnswers.ts"
 
 /**
- * A request to a carrier that got no usable answer.
+ * The error for a request to a carrier that got no usable response.
  *
  * The message contains the method, the path as the adapter wrote it, and the host. It never contains a query, a header
  * or a body.
  */
 export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
-  /** The reason that the carrier's result shows, unless the adapter handles the error. */
+  /** The reason that the carrier's result shows if the adapter does not handle the error. */
   readonly reason: NoAnswerReason
-  /** The status of the carrier's answer; null if the carrier did not answer. */
+  /** The HTTP status of the carrier's response; null if the carrier did not respond. */
   readonly status: number | null
   /**
    * How long the carrier asks its callers to wait, in milliseconds, at most a day; null if the carrier does not say.
@@ -24,8 +24,8 @@ export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
   readonly code: string
   readonly message: string
   /**
-   * The size limit or schema rules that the answer breaks, never values. A path that could contain a name from a record
-   * is left empty.
+   * The size limit or schema rules that the response breaks; they contain no values. A path that could contain a key
+   * from the carrier's data is left empty.
    */
   readonly broken_rules?: ReadonlyArray<BrokenRule>
 }> {}
@@ -37,8 +37,8 @@ export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
 export class CarrierHttpMistake extends Data.Error<{
   readonly message: string
   /**
-   * Whether the mistake is in how the adapter reads an answer. The client has already finished by then, so it cannot
-   * log the mistake.
+   * Whether the mistake is in how the adapter reads a response. By then the client has finished, so it cannot log the
+   * mistake.
    */
   readonly in_answer?: boolean
 }> {
@@ -89,7 +89,7 @@ const retryAfterOf = (headers: Headers.Headers, now: number): number | null => {
   return Math.min(dayMs, Duration.toMillis(Headers.retryAfterDelay(parsed.success, now)))
 }
 
-/** The error for a request that could not be sent, or whose answer was interrupted. */
+/** The error for a request that could not be sent, or whose response was interrupted. */
 export const ofTransport = (
   target: Target,
   failure: HttpClientError.HttpClientError | UnreadAnswer,

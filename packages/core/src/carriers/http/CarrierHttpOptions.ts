@@ -7,8 +7,8 @@ import { type Auth, ByEnvironment, fieldsOf } from "./Auth.ts"
 /** The options of an adapter's HTTP client. */
 export interface CarrierHttpOptions {
   /**
-   * The URL under which the carrier's API begins, such as `https://api.acme.example/v2`. Plain `http` is allowed only
-   * in the sandbox, or on this machine.
+   * The base URL of the carrier's API, such as `https://api.acme.example/v2`. Plain `http` is allowed only in the
+   * sandbox, or for an address on this machine.
    */
   readonly base_url: ByEnvironment
   /** How requests are authorized; by default without credentials. */

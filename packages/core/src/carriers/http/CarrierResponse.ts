@@ -8,7 +8,7 @@ import { type CarrierHttpError, mismatch, notJson, notXml, type Target } from ".
 import { decoderOf } from "./Charset.ts"
 import { valueOf } from "./XmlBody.ts"
 
-/** A carrier's answer, without the functions that read its body. */
+/** A carrier's response, without the methods that parse its body. */
 export interface CarrierAnswer {
   readonly status: number
   /** The headers. Their names are in lower case. */
@@ -18,7 +18,7 @@ export interface CarrierAnswer {
   readonly text: string
 }
 
-/** A carrier's answer, read completely. */
+/** A carrier's response, read completely. */
 export interface CarrierResponse extends CarrierAnswer {
   /**
    * The body as JSON. If you pass a schema, the result is checked and typed, and fields that the schema does not know
@@ -33,8 +33,8 @@ export interface CarrierResponse extends CarrierAnswer {
    * The body as XML: an object whose field is the root element. If you pass a schema, the result is checked and typed.
    *
    * An element becomes a field without its namespace prefix, an attribute becomes a field such as `@code`, and text
-   * beside attributes becomes the field `#text`. All values are text. Where the schema has a list, you get a list, even
-   * for a single element or no element.
+   * beside attributes becomes the field `#text`. All values are strings. Where the schema has a list, you get a list,
+   * even for a single element or no element.
    *
    * Throws a `CarrierHttpError` with the reason `unreadable_answer` if the body is not XML, has a DOCTYPE, or does not
    * match the schema.
@@ -43,7 +43,9 @@ export interface CarrierResponse extends CarrierAnswer {
   xml<A>(schema: AnswerSchema<A>): A
 }
 
-/** A carrier's answer for adapters written with Effect: `json` and `xml` are Effects that fail instead of throwing. */
+/**
+ * A carrier's response for adapters written with Effect: `json` and `xml` return Effects that fail instead of throwing.
+ */
 export interface EffectCarrierResponse extends CarrierAnswer {
   json(): Effect.Effect<unknown, CarrierHttpError>
   json<A>(schema: AnswerSchema<A>): Effect.Effect<A, CarrierHttpError>
@@ -51,7 +53,7 @@ export interface EffectCarrierResponse extends CarrierAnswer {
   xml<A>(schema: AnswerSchema<A>): Effect.Effect<A, CarrierHttpError>
 }
 
-/** An answer as it was received. */
+/** A response as it was received. */
 export interface ReceivedResponse {
   readonly target: Target
   readonly status: number
@@ -104,7 +106,7 @@ class Answer implements CarrierAnswer {
 /** The formats in which a body can be read. */
 type Format = "json" | "xml"
 
-/** An answer whose `json` and `xml` throw. */
+/** A response whose `json` and `xml` methods throw errors. */
 export class ThrowingAnswer extends Answer implements CarrierResponse {
   json(): unknown
   json<A>(schema: AnswerSchema<A>): A
@@ -119,7 +121,7 @@ export class ThrowingAnswer extends Answer implements CarrierResponse {
   }
 }
 
-/** An answer whose `json` and `xml` fail. */
+/** A response whose `json` and `xml` methods return Effects that can fail. */
 export class FailingAnswer extends Answer implements EffectCarrierResponse {
   json(): Effect.Effect<unknown, CarrierHttpError>
   json<A>(schema: AnswerSchema<A>): Effect.Effect<A, CarrierHttpError>
@@ -137,7 +139,9 @@ export class FailingAnswer extends Answer implements EffectCarrierResponse {
 /** The maximum number of broken rules in a message. */
 const maxRules = 5
 
-/** Matches a path of ordinary identifiers. Any other name could come from a carrier's record, and is omitted. */
+/**
+ * Matches a path of ordinary identifiers. Any other path could contain a key from the carrier's data, so it is omitted.
+ */
 const safePath = /^[@#]?[A-Za-z_][\w:-]{0,63}(?:\.(?:[@#]?[A-Za-z_][\w:-]{0,63}|\d{1,4}))*$/
 
 const rulesOf = (findings: ReadonlyArray<BrokenRule>, sent: ReceivedResponse["sent"]): ReadonlyArray<BrokenRule> => {

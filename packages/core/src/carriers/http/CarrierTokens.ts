@@ -20,7 +20,7 @@ export class Grant extends Data.Class<{
   readonly form: ReadonlyArray<readonly [string, string]>
 }> {}
 
-/** An access token, and how many milliseconds it may be used. */
+/** An access token, and for how many milliseconds it may be used. */
 export interface Token {
   readonly access_token: Redacted.Redacted
   readonly use_ms: number
@@ -31,7 +31,7 @@ export type Tokens = Cache.Cache<Grant, Token, CarrierHttpError>
 
 /** The maximum number of tokens in a process. Each connection in use needs one token. */
 const maxTokens = 1_000
-/** How long a token is used if the answer does not state its lifetime. */
+/** How long a token is used if the response does not state its lifetime. */
 const defaultLifeMs = 5 * minuteMs
 const maxLifeMs = 24 * hourMs
 /** A token is replaced when a tenth of its lifetime is left, but at most this long before it expires. */
@@ -41,7 +41,7 @@ const maxMarginMs = 30 * secondMs
  * that hangs.
  */
 const limitMs = 10 * secondMs
-/** The largest answer from a token endpoint, in bytes. */
+/** The largest response from a token endpoint, in bytes. */
 const maxBytes = 64 * 1_024
 
 const TokenAnswer = Schema.Struct({
@@ -99,7 +99,7 @@ const ask = Effect.fnUntraced(function* (grant: Grant): Effect.fn.Return<Token, 
   return { access_token: Redacted.make(access_token), use_ms: useMs(expires_in) }
 })
 
-/** Makes an empty token store. Concurrent calls that need the same token share one request for it. */
+/** Makes an empty token store. Concurrent calls that need the same token share one token request. */
 export const make: Effect.Effect<Tokens> = Cache.makeWith(ask, {
   capacity: maxTokens,
   timeToLive: (exit) => (Exit.isSuccess(exit) ? exit.value.use_ms : 0)

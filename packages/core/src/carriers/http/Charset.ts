@@ -3,7 +3,7 @@ const declarationBytes = 128
 
 /**
  * The decoder for a body. It uses the character set in `content-type`, otherwise the byte order mark or XML
- * declaration, otherwise UTF-8. `bytes` are the body or its beginning.
+ * declaration, otherwise UTF-8. `bytes` is the body or the beginning of the body.
  */
 export const decoderOf = (contentType: string | null | undefined, bytes: Uint8Array): TextDecoder => {
   const [, charset = markOf(bytes) ?? declaredIn(bytes)] = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? "") ?? []

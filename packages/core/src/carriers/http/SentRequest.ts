@@ -26,7 +26,7 @@ import * as WholeAnswers from "./WholeAnswers.ts"
  * while the request is sent.
  */
 export interface SentRequest extends Target {
-  /** With `token`, the whole bodies of the request and its answer are secret. */
+  /** With `token`, the whole bodies of the request and its response are secret. */
   readonly purpose: "call" | "token"
   /** Paths of values in JSON and XML bodies that recordings omit. */
   readonly redact: ReadonlyArray<string>
@@ -44,16 +44,16 @@ export const CurrentRequest: Context.Reference<SentRequest | null> = Context.Ref
   { defaultValue: () => null }
 )
 
-/** The limit on the size of an answer. */
+/** The limit on the size of a response. */
 export interface Terms {
   readonly max_bytes: number
 }
 
 /**
- * Waits for a connection, sends one request, and reads the whole answer. It follows no redirects and sets no timeout.
+ * Waits for a connection, sends one request, and reads the whole response. Follows no redirects, and sets no timeout.
  *
- * The body is read even if the status is an error, so that the connection can be reused and recordings show what the
- * carrier said.
+ * The body is read even if the status is an error, so that the connection can be reused and recordings show the
+ * carrier's response.
  */
 export const send = (
   request: HttpClientRequest.HttpClientRequest,
@@ -92,7 +92,7 @@ export const send = (
   )
 }
 
-/** Takes a connection before the request, and holds it until the whole answer has been read. */
+/** Takes a connection before the request, and holds it until the whole response has been read. */
 const onConnection =
   (target: Target) =>
   <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E | CarrierHttpError> =>
@@ -179,14 +179,14 @@ const read = (response: HttpClientResponse.HttpClientResponse, target: Target, m
   hasLengthUpTo(maxBytes, response) ? readWhole(response, target) : readStream(response, target, maxBytes)
 
 /**
- * Whether the answer declares an acceptable length. The declared length of a compressed answer does not count, because
- * it is the compressed length.
+ * Whether the response declares an acceptable length. The declared length of a compressed response does not count,
+ * because it is the compressed length.
  */
 const hasLengthUpTo = (maxBytes: number, { headers }: HttpClientResponse.HttpClientResponse): boolean =>
   headers["content-encoding"] === undefined && Number(headers["content-length"]) <= maxBytes
 
 /**
- * Reads an answer that declares its length, without a stream. Most answers declare it
+ * Reads a response that declares its length, without a stream. Most responses declare their length
  * (docs/decisions/tuning.md).
  */
 const readWhole = (response: HttpClientResponse.HttpClientResponse, target: Target) =>
@@ -211,5 +211,5 @@ const readStream = (response: HttpClientResponse.HttpClientResponse, target: Tar
     )
   })
 
-/** Whether an answer has no body, such as a 204. */
+/** Whether a response has no body, such as a 204. */
 const isEmpty = ({ reason }: HttpClientError.HttpClientError): boolean => reason._tag === "EmptyBodyError"

@@ -4,7 +4,7 @@ import * as Xml from "../../wire/Xml.ts"
 /*
  * Converts values to XML, and XML to values. In a value, an element is a field with the element's name, an attribute is
  * a field whose name begins with `@`, and `#text` is the text beside attributes. The schema decides what is a list, so
- * a single element has the same shape as several.
+ * a single element has the same shape as several elements.
  */
 
 /** The content of an element: text, fields, or a list for a repeated element. Undefined and null are omitted. */
@@ -21,7 +21,10 @@ export type XmlValue =
 /** A document, as an object with one field: the root element. */
 export type XmlDocument = { readonly [name: string]: XmlValue }
 
-/** Writes a document as XML text, with an XML declaration. Throws an `InvalidXml` whose message contains no values. */
+/**
+ * Writes a document as XML text, with an XML declaration. Throws an `InvalidXml` if the document cannot be written; the
+ * message contains no values.
+ */
 export const textOf = (document: XmlDocument): string => {
   const [root, ...others] = Predicate.isObject(document) ? fieldsOf(document) : []
   if (root === undefined || others.length > 0)
@@ -76,7 +79,7 @@ const scalar = (name: string, value: XmlValue): string => {
 export const valueOf = (root: Xml.XmlElement, shape: SchemaAST.AST | undefined): unknown =>
   valueIn({ name: "", attributes: {}, children: [root] }, shape === undefined ? [] : shapesOf(shape))
 
-/** The shapes that a value may have. A union has one for each member. */
+/** The shapes that a value may have. A union has one shape for each member. */
 type Shapes = ReadonlyArray<SchemaAST.AST>
 
 const shapesOf = (ast: SchemaAST.AST): Shapes => {

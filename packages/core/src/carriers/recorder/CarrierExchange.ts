@@ -50,9 +50,10 @@ export interface CarrierExchange
 }
 
 /**
- * Called after every exchange with a carrier that is not fictional, whether or not it is recorded.
+ * Called after every exchange with a carrier that is not fictional, whether or not the exchange is recorded.
  *
- * It must not block. If it throws or its promise rejects, the service logs that; the exchange is not affected.
+ * The function must not block. If it throws or its promise rejects, the service logs that; the exchange is not
+ * affected.
  */
 export const OnCarrierExchange = Context.Reference<(exchange: CarrierExchange) => void>(
   "@quotewire/core/OnCarrierExchange",

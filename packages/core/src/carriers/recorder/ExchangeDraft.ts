@@ -10,7 +10,7 @@ import * as Redaction from "../secrets/Redaction.ts"
 import * as HttpRecording from "./HttpRecording.ts"
 import type { ExchangeOutcome, ExchangeType } from "./StoredExchange.ts"
 
-/** The maximum number of HTTP exchanges recorded in one exchange. */
+/** The maximum number of HTTP exchanges recorded in one exchange with an adapter. */
 const maxHttp = 8
 /** The maximum number of broken rules recorded for an answer. */
 const maxRules = 20
@@ -36,15 +36,15 @@ export interface CircuitChange {
 
 type Connections = Context.Service.Shape<typeof CarrierConnections>
 
-/** How requests leave the host. */
+/** The transport and the connections through which a host sends requests to carriers. */
 export interface OutgoingHttp {
   readonly transport: HttpClient.HttpClient
   readonly connections: Connections
 }
 
-/** The first HTTP exchanges with a carrier, in start order. */
+/** The HTTP exchanges in one exchange with an adapter, in start order, up to a maximum. */
 export class HttpList {
-  /** How many later exchanges did not fit. */
+  /** How many HTTP exchanges exceeded the maximum. */
   left_out = 0
   private readonly max: number
   private readonly list: Array<HttpRecording.RawHttp> = []
@@ -82,7 +82,7 @@ export class HttpList {
 /**
  * Collects what is known about one exchange with a carrier's adapter.
  *
- * A draft belongs to one run of a job. The adapter's call, its HTTP exchanges and the checks of its answer add to the
+ * Each run of a job begins a new draft. The adapter's call, its HTTP exchanges and the checks of its answer add to the
  * draft.
  */
 export class ExchangeDraft {
@@ -202,8 +202,8 @@ const CurrentDraft = Context.Reference<ExchangeDraft | null>("@quotewire/core/Cu
 })
 
 /**
- * Runs a part of an exchange. Everything that happens in it is added to the draft, and the adapter gets the recording
- * client.
+ * Runs a part of an exchange. Everything that happens in that part is added to the draft, and the adapter gets the
+ * recording client.
  *
  * The client makes no spans, because URLs in a span could contain facts.
  */

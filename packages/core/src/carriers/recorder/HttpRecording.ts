@@ -21,11 +21,11 @@ export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "st
   readonly started_at: number
   readonly request: RawMessage
   readonly response: RawMessage | null
-  /** Whether the adapter can see the response body. Its HTTP client hides the bodies of errors. */
+  /** Whether the adapter can see the response body. The adapter's HTTP client hides the bodies of errors. */
   readonly is_seen: boolean
 }
 
-/** Adds an HTTP exchange that has just begun, and returns a function that adds what becomes known later. */
+/** Adds an HTTP exchange that has just begun, and returns a function that adds details that become known later. */
 export type AddHttp = (begun: RawHttp) => (known: Partial<RawHttp>) => void
 
 /** An HTTP exchange without its headers and bodies. */
@@ -235,8 +235,8 @@ export const received = ({ body, headers }: CarrierCallback, started_at: number)
 }
 
 /**
- * A response that also passes its body to `read` when the adapter reads it. A body that the adapter does not read is
- * not recorded.
+ * A response that also passes its body to `read` when the adapter reads the body. A body that the adapter does not read
+ * is not recorded.
  */
 const tapped = (
   response: HttpClientResponse.HttpClientResponse,

@@ -37,7 +37,10 @@ const make = Effect.gen(function* () {
   const drafts = yield* makeDrafts
   const findSecrets = makeFindSecrets(yield* RecentSecrets)
 
-  /** The secrets that an answer could repeat. A fictional carrier has no secrets, because nothing is sent to it. */
+  /**
+   * The secrets that an answer could repeat. A fictional carrier has no secrets, because nothing is sent to fictional
+   * carriers.
+   */
   const secretsOf = (
     draft: ExchangeDraft | null,
     connection: ConnectionValues | undefined
@@ -51,7 +54,10 @@ const makeDrafts = Effect.gen(function* () {
   // The fallback for jobs that run in a call's fiber, whose context may lack what the host provided at startup.
   const usual = { transport: yield* CarrierTransport, connections: yield* CarrierConnections }
 
-  /** Begins the draft of an exchange. Returns null for a fictional carrier, because nothing is exchanged with it. */
+  /**
+   * Begins the draft of an exchange. Returns null for a fictional carrier, because nothing is sent to fictional
+   * carriers.
+   */
   const begin = (
     exchange: StoredExchange.ExchangeType,
     adapter: CarrierAdapter
@@ -115,8 +121,9 @@ const makeEnds = Effect.fnUntraced(function* (findSecrets: FindSecrets) {
   })
 
   /**
-   * Ends an exchange, and returns the records that its change must write: one record, or no record. It never fails: it
-   * logs what it cannot record. `subject` is null if the exchange's request is unknown.
+   * Ends an exchange, and returns the exchange's record, or nothing, to store in the change that commits the carrier's
+   * answer. This never fails: data that cannot be recorded is only logged. `subject` is null if the exchange's request
+   * is unknown.
    */
   const end = (
     draft: ExchangeDraft | null,
@@ -164,8 +171,8 @@ const maxRecent = 32
 const maxFinders = 32
 
 /**
- * The credentials that this process last sent to each carrier. A callback, or the answer to a later request, can repeat
- * them.
+ * The credentials that this process last sent to each carrier. A callback, or the response to a later request, can
+ * repeat them.
  *
  * They are kept only in memory, in one list for each carrier.
  */
@@ -202,7 +209,7 @@ const durations = Metric.histogram("quotewire_carrier_exchange_duration_seconds"
   boundaries: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120]
 })
 
-/** Counts and times a finished exchange. */
+/** Updates the metrics for a finished exchange: their counts and durations. */
 const measure = ({
   carrier_id: carrier,
   duration_ms,
@@ -220,7 +227,7 @@ const measure = ({
   )
 }
 
-/** Reports an exchange to the program's `OnCarrierExchange`. Logs an error that it throws. */
+/** Reports an exchange to the program's `OnCarrierExchange`. If the hook throws, logs the error. */
 const report = (onExchange: (exchange: CarrierExchange) => void, summary: CarrierExchange): Effect.Effect<void> =>
   Fault.callHook(
     () => onExchange(summary),

@@ -38,9 +38,9 @@ export const HttpExchange = Schema.Struct({
   started_at: Timestamp,
   /** The time in milliseconds until the response headers arrived or the exchange failed. */
   duration_ms: Schema.Int,
-  /** The response status; null if there was no answer. */
+  /** The response status; null if there was no response. */
   status: Schema.NullOr(Schema.Int),
-  /** Why there was no answer, such as `TransportError ECONNREFUSED` or `aborted`; null if there was an answer. */
+  /** Why there was no response, such as `TransportError ECONNREFUSED` or `aborted`; null if there was a response. */
   error: Schema.NullOr(Schema.String),
   request: RecordedMessage,
   response: Schema.NullOr(RecordedMessage)
@@ -73,8 +73,8 @@ export const StoredExchange = Schema.Struct({
   /** How many HTTP exchanges were not recorded because there were too many. */
   http_left_out: Schema.Int,
   /**
-   * The exchange's number among the request's polls, callbacks, refreshes and links, which can repeat without limit.
-   * Null for an ask.
+   * The exchange's number among the request's polls, callbacks, refreshes and links, all of which can repeat. Null for
+   * an ask.
    */
   number: Schema.NullOr(Schema.Int)
 }).annotate({ identifier: "CarrierExchange" })

@@ -6,7 +6,7 @@ import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
 import * as SecretFinder from "./SecretFinder.ts"
 import { redacted } from "./SecretFinder.ts"
 
-/* Finds the secrets in requests to carriers, and records messages without them. */
+/* Finds the secrets in requests to carriers, and records messages without these secrets. */
 
 /** Names of fields and headers whose values are secrets in any API. */
 const secretName =
@@ -91,7 +91,7 @@ const secretsInJson = (value: unknown): ReadonlyArray<string> => {
 export interface Redaction {
   /** Paths of values in JSON and XML bodies that are not recorded, such as `applicant` or `drivers.*.name`. */
   readonly paths: ReadonlyArray<string>
-  /** Whether bodies that are neither JSON, XML nor forms are recorded. */
+  /** Whether bodies other than JSON, XML and forms are recorded. */
   readonly keeps_text: boolean
   /** Values that are never recorded in any form, such as an API key. */
   readonly secrets: SecretFinder.SecretFinder
@@ -100,7 +100,7 @@ export interface Redaction {
 /** What an adapter declares about its secrets and the bodies of its exchanges. */
 export type Declared = Pick<CarrierAdapter, "connection" | "keeps_text_bodies" | "redact">
 
-/** How to redact an adapter's exchanges, which may contain these secrets. */
+/** How to redact an adapter's exchanges if they may contain these secrets. */
 export const redactionOf = (
   { keeps_text_bodies = false, redact: paths = [] }: Omit<Declared, "connection">,
   secrets: SecretFinder.SecretFinder
@@ -123,8 +123,8 @@ export const RecordedMessage = Schema.Struct({
   /** The redacted body; null if the body is not recorded. */
   body: Schema.NullOr(Schema.String),
   /**
-   * How much of the body was recorded. `whole`: all of it. `cut`: its beginning. `left_out`: the body was not recorded.
-   * `none`: there was no body, or the adapter did not read it.
+   * How much of the body was recorded. `whole`: the whole body. `cut`: the beginning of the body. `left_out`: the body
+   * was not recorded. `none`: there was no body, or the adapter did not read it.
    */
   kept: Schema.Literals(["whole", "cut", "left_out", "none"])
 }).annotate({ identifier: "RecordedMessage" })
@@ -150,7 +150,7 @@ export const maxReadCharacters = 256 * 1_024
 /** Bodies are truncated to this length after redaction. */
 const maxKeptCharacters = 16 * 1_024
 
-/** The headers that are recorded. */
+/** The names of the headers that are recorded. */
 const headersKept: ReadonlySet<string> = new Set([
   "content-type",
   "date",
@@ -234,7 +234,7 @@ const namesOnly = (form: string): string =>
 
 const steps = (path: string): ReadonlyArray<string> => path.split(".")
 
-/** What is omitted from a body: the values at these paths, and what `clean` removes from text values. */
+/** Says what to omit from a body: the values at these paths, and everything that `clean` removes from text values. */
 interface LeftOut {
   readonly paths: ReadonlyArray<Path>
   readonly clean: (text: string) => string

@@ -9,7 +9,7 @@ import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
 
 /** Finds all forms of the given secrets in a text, in time linear in the length of the text. */
 export interface SecretFinder {
-  /** Removes the secrets from the text, even one that is cut off at the end of the text. */
+  /** Returns the text with every secret replaced, even a secret that is cut off at the end of the text. */
   readonly without: (text: string) => string
   /** Whether the text contains a secret. */
   readonly isIn: (text: string) => boolean
@@ -20,11 +20,11 @@ export const redacted = "[redacted]"
 
 /** Shorter secrets are ignored, because they occur in other texts by chance. */
 const minCharacters = 4
-/** Of a longer secret, only this many characters from its beginning are searched for. */
+/** If a secret is longer than this, only this many characters from its beginning are searched for. */
 const maxSearched = 128
 /**
  * A secret that is cut off at the end of a text is recognized only if at least this many of its characters are left.
- * Fewer could occur by chance.
+ * Fewer characters could occur in other text by chance.
  */
 const minCutCharacters = 8
 /** How many levels of nested escapes are undone, such as JSON inside a form inside JSON. */
@@ -34,7 +34,8 @@ const maxLevels = 3
 export const none: SecretFinder = { without: (text) => text, isIn: () => false }
 
 /**
- * The forms of one secret: those to find in the text as it is, and those to find after the text's escapes are undone.
+ * The forms of one secret: the forms to find in the text as it is, and the forms to find after the text's escapes are
+ * undone.
  */
 interface Forms {
   readonly plain: ReadonlyArray<string>
@@ -98,11 +99,11 @@ const finderWith = (secrets: Iterable<string>, formsIn: typeof formsOf): SecretF
 }
 
 /**
- * Makes finders as `make` does, and caches the latest ones by their secrets.
+ * Makes finders as `make` does, and caches the latest finders by their secrets.
  *
  * A carrier receives the same credentials again and again, and making a finder takes longer than cleaning most answers.
  * The forms of each secret are cached too. If many organizations have credentials for one carrier, almost every set of
- * secrets is new, but almost every secret in it is known.
+ * secrets is new, but almost every secret in the set is known.
  */
 export const cachingFinders = (maxEntries: number): typeof make => {
   const formsIn = cachedResults(formsPerFinder * maxEntries, (secret) => secret, formsOf)
@@ -226,8 +227,8 @@ const replaced = (text: string, spans: ReadonlyArray<Span>): string => {
 }
 
 /**
- * A secret in base64. Base64 encodes three bytes at a time, and a secret can begin at any of the three, so it has three
- * forms in each alphabet. Each form has only the characters that the secret fully determines.
+ * A secret in base64. Base64 encodes three bytes at a time, and a secret can begin at any of these bytes, so each
+ * secret has three forms in each alphabet. Each form has only the characters that the secret fully determines.
  */
 const inBase64 = (secret: string): ReadonlyArray<string> => unique(writtenForms(secret)).flatMap(encodedForms)
 

@@ -30,7 +30,10 @@ const weights = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2]
 
 const valueOf = (character: string): number => letters[character] ?? Number(character)
 
-/** Whether the check digit of a well-formed VIN is right. It is the weighted sum of the VIN's characters modulo 11. */
+/**
+ * Whether the check digit of a well-formed VIN is right. The check digit is the weighted sum of the VIN's characters
+ * modulo 11.
+ */
 export const hasRightCheckDigit = (vin: string): boolean => {
   const remainder = weights.reduce((sum, weight, i) => sum + weight * valueOf(vin.charAt(i)), 0) % 11
   return vin.charAt(8) === (remainder === 10 ? "X" : String(remainder))

@@ -144,9 +144,9 @@ const likeness = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
 }
 
 /**
- * Finds up to ten accepted breed texts that are most similar to a text that is not accepted.
+ * Suggests up to ten accepted texts to replace a breed text that is not accepted: the most similar texts first.
  *
- * The list ends with `mixed` and `unknown`, so that every caller can continue.
+ * The ten include `mixed` and `unknown` at the end, so that every caller can continue.
  */
 export const nearMatches = (species: Species, breed: string): ReadonlyArray<string> => {
   const pairs = pairsOf(keyOf(breed))

@@ -14,7 +14,8 @@ const checkPet = (pet: Draft<Pet["pets"][number]>, index: number, today: string,
     const message = "Must be a breed name that the service knows, mixed or unknown."
     problems.refuse(`${path}.breed`, message, Breed.nearMatches(pet.species, pet.breed))
   }
-  // The schema requires the size only for the exact words "mixed" and "unknown", but other texts can mean the same.
+  // The schema requires the size only for the exact words "mixed" and "unknown", but other texts can mean a mixed or
+  // unknown breed too.
   if (pet.size === undefined && Breed.needsSize(pet.species, pet.breed)) {
     problems.require(`${path}.size`, `Required: ${sizeLabel}.`, sizes)
   }

@@ -80,7 +80,7 @@ const makeJobs = Effect.gen(function* () {
  * Makes a function that applies a carrier's reply and commits the change. `job` is null if the reply came in a real
  * carrier's callback.
  *
- * The first decision starts from the request as it was loaded, or as another answer in this process has left it since.
+ * The first decision starts from the request as it was loaded, or as a later answer in this process has changed it.
  * After a conflict, only the decision is repeated. Rerunning the job would ask the carrier again.
  */
 const makeApply = Effect.gen(function* () {
@@ -140,7 +140,7 @@ const requestIn = ({ writes = [] }: Partial<ChangePart>): QuoteRequest.QuoteRequ
   return written === undefined ? null : QuoteRequest.kind.value(written)
 }
 
-/** What the jobs that ask, poll and call back have in common. */
+/** The functions that ask, poll and callback jobs share. */
 interface Jobs extends Effect.Success<typeof makeJobs> {
   readonly applyAndCommit: Effect.Success<typeof makeApply>
   readonly answeredAt: Effect.Success<typeof makeAnsweredAt>
@@ -148,7 +148,7 @@ interface Jobs extends Effect.Success<typeof makeJobs> {
 
 /**
  * Makes a function that returns when an answer came: the due time for an ordered job, and otherwise the current time,
- * because real time has passed.
+ * because the call took real time.
  */
 const makeAnsweredAt = Effect.map(
   Workspaces,
@@ -191,7 +191,7 @@ const makeAsk = Effect.fnUntraced(function* ({ answeredAt, applyAndCommit, finis
       : seenRequests.during(JobPayload.read(job, "ask_carrier").quote_request_id, (seen) => ask(job, claimedAt, seen))
 })
 
-/** A claimed job, and the ask that it is for. */
+/** A claimed job, and the ask to which the job belongs. */
 interface ClaimedAsk {
   readonly job: ClaimedJob
   readonly payload: JobPayload.Payloads["ask_carrier"]
@@ -205,7 +205,10 @@ type AskStep =
   | { readonly later: NewJob }
   | {
       readonly reply: CarrierReply
-      /** Decides how long to wait before the ask is repeated; null if it is not repeated, which is the default. */
+      /**
+       * Decides how long to wait before the ask is repeated; null if the ask is not repeated. By default it is not
+       * repeated.
+       */
       readonly again?: Effect.Effect<number | null>
       /** Logs why there is no answer. */
       readonly note?: Effect.Effect<void>
@@ -253,8 +256,8 @@ const afterAsking = (claimed: ClaimedAsk, askResult: AskResult, now: number): As
 const isFirstAttempt = ({ job, payload }: ClaimedAsk): boolean => payload.attempt === 1 && job.lease === 1
 
 /**
- * Makes a function that stores a mark before an ask begins, for carriers that cannot recognize a repeated ask. It
- * returns whether the ask may be made.
+ * Makes a function that stores a mark before an ask begins, for carriers that cannot recognize a repeated ask. The
+ * function returns whether the ask may be made.
  *
  * If an earlier run has already begun this attempt, nobody knows whether the carrier was asked. Such an ask is never
  * repeated.
@@ -273,8 +276,8 @@ const makeBegin = Effect.map(
 )
 
 /**
- * Makes a function that returns whether an answer would still be used. It returns false if the request has ended, for
- * example because it was erased.
+ * Makes a function that returns whether an answer would still be used. The function returns false if the request has
+ * ended, for example because it was erased.
  */
 const makeIsWanted = Effect.map(
   Storage,
@@ -295,20 +298,20 @@ export const wasCutOff = ({ expired_leases }: ClaimedJob, { candidate }: Pending
 
 /**
  * How long to wait before repeating a call that was cut off. The random wait spreads a dead process's calls, so that,
- * if one call kills the next process too, it takes few other calls with it.
+ * if one call kills the next process too, few other calls are lost with that process.
  */
 export const pauseAfterDeath = Random.nextIntBetween(secondMs, 10 * secondMs)
 
 /**
- * How long to wait for the second attempt after the first one was cut off; null if no second attempt may follow, or if
- * no time is left for it.
+ * How long to wait before the second attempt after the first attempt was cut off; null if no second attempt may follow,
+ * or if no time is left for one.
  */
 const pauseBeforeSecondAttempt = (pendingAsk: PendingAsk): Effect.Effect<number | null> =>
   pendingAsk.ask.attempt > 1
     ? Effect.succeed(null)
     : Effect.map(pauseAfterDeath, (pauseMs) => (hasTimeAfter(pendingAsk, pauseMs) ? pauseMs : null))
 
-/** Adds to the record of the exchange, and to the log, that the process of an earlier call died. */
+/** Notes in the exchange's draft and in the log that the process that made an earlier call died. */
 export const noteDeath = ({ draft }: PendingAsk, now: number): Effect.Effect<void> =>
   Effect.andThen(
     Effect.sync(() => draft?.cutOff(now)),

@@ -20,8 +20,8 @@ export class Asking extends Context.Service<
   Asking,
   {
     /**
-     * Applies a carrier's callback. Returns false if the callback is not genuine. A repeated or late callback changes
-     * nothing. Fails with `CallbackTooEarly` if the callback's ask is not stored yet.
+     * Applies a carrier's callback. Returns false if the callback is not genuine or matches no ask. A repeated or late
+     * callback changes nothing. Fails with `CallbackTooEarly` if the callback's ask is not stored yet.
      */
     readonly callback: (
       carrier_id: string,

@@ -61,7 +61,7 @@ export const make = Effect.gen(function* () {
   })
 
   /**
-   * Plays a simulated carrier's callback, which is then handled like any other callback. For a real carrier it only
+   * Plays a simulated carrier's callback, which is then handled like any other callback. For a real carrier, this only
    * finishes the job, whose purpose was to hold the clock until now.
    */
   const play = Effect.fnUntraced(function* (job: ClaimedJob, now: number) {
@@ -89,7 +89,10 @@ export const make = Effect.gen(function* () {
   return { callback, play }
 })
 
-/** Makes a function that reads the reply in a callback and finds its request; null if the callback is not genuine. */
+/**
+ * Makes a function that reads the reply in a callback and finds its request. The function returns null if the callback
+ * is not genuine, is not an answer, or matches no ask.
+ */
 const makeRead = Effect.gen(function* () {
   const adapters = yield* CarrierAdapters
   const refs = yield* CarrierReferences.CarrierReferences

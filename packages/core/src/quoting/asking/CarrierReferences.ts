@@ -57,7 +57,7 @@ const makeRecords = Effect.gen(function* () {
 
   /**
    * Marks an unknown reference when its first callback arrives. For a minute, callbacks with the reference are rejected
-   * as too early; after that, they are not genuine.
+   * as too early; after that, they are treated as not genuine.
    */
   const early = Effect.fnUntraced(function* (carrierId: string, ref: string) {
     const mac = yield* seal.mac(CarrierReference.purposeOf(carrierId), ref)
@@ -108,8 +108,8 @@ const make = Effect.gen(function* () {
   /**
    * Stores the reference with which a carrier accepts an ask and promises to call back.
    *
-   * If the reference is invalid or belongs to another pending ask, the reply is treated as unreadable, because a
-   * callback could reach the wrong person.
+   * If the reference is invalid or belongs to another pending ask, the reply is treated as unreadable, because its
+   * callback could reach the wrong person's request.
    */
   const accept = Effect.fnUntraced(function* (
     pendingAsk: PendingAsks.PendingAsk,

@@ -6,7 +6,7 @@ import { QuoteRequestId } from "../../wire/Ids.ts"
 import { fromMillis, Timestamp } from "../../wire/Timestamp.ts"
 
 /**
- * What a carrier's circuit and a quote request did to each other: the circuit blocked the ask, or the ask's result
+ * How a carrier's circuit and a quote request affected each other: the circuit blocked the ask, or the ask's result
  * changed the circuit.
  */
 const CircuitNote = Schema.Struct({

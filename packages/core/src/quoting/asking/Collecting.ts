@@ -15,8 +15,8 @@ import * as CircuitNote from "./CircuitNote.ts"
 import * as PendingAsks from "./PendingAsks.ts"
 
 /**
- * Makes the handler that starts the collection of a queued request. It decides which carriers to ask, and stores all
- * asks before the first one is made.
+ * Makes the handler that starts the collection of a queued request. The handler decides which carriers to ask, and
+ * stores all asks before the first ask is made.
  */
 export const make = Effect.gen(function* () {
   const client = yield* CarrierClient

@@ -31,8 +31,8 @@ const earlyMs = minuteMs
 
 /**
  * Decides what to do with a callback that has an unknown reference. `mark`: mark the reference and ask the carrier to
- * resend the callback. `again`: only ask for it again. `unknown`: refuse it. The argument `mark` is the content of the
- * reference's slot.
+ * resend the callback. `again`: only ask the carrier to resend the callback. `unknown`: refuse the callback. The
+ * argument `mark` is the content of the reference's slot.
  */
 export const decide = (mark: EarlyCallback | null, mac: string, now: number): "again" | "mark" | "unknown" => {
   const isOver = mark === null || now - mark.seen_at >= earlyMs

@@ -66,7 +66,10 @@ const make = Effect.gen(function* () {
       Option.isNone(stored) ? null : QuoteRequest.kind.value(stored.value)
     )
 
-  /** The ask to one of a request's carriers, even if it has an outcome already; null if the ask cannot be rebuilt. */
+  /**
+   * The ask to one of a request's carriers, even if the carrier already has an outcome; null if the ask cannot be
+   * rebuilt.
+   */
   const pending = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     request: QuoteRequest.QuoteRequest,
@@ -240,7 +243,7 @@ export const askJob = <K extends JobKind>(
 ): NewJob => JobPayload.make(kind, payload, { due_at, ...pendingAsk.queue })
 
 /**
- * Runs a call to an adapter, or a check of its answer, and adds what happens to the exchange's draft. Every log entry,
+ * Runs a call to an adapter, or a check of its answer, and notes in the exchange's draft what happens. Every log entry,
  * including the adapter's own, names the carrier and the quote request.
  */
 export const logged = <A, E, R>({ candidate, draft, request }: PendingAsk, call: Effect.Effect<A, E, R>) =>

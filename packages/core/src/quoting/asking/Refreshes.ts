@@ -132,7 +132,9 @@ const raised = (quote: Quote.Quote, record: OfferRecord.OfferRecord): CarrierOff
 /** The maximum number of attempts at a refresh while the carrier is unreachable. */
 const maxAttempts = 3
 
-/** How long to wait before retrying a failed refresh. Null if it is not retried, so the quote stays unchanged. */
+/**
+ * How long to wait before retrying a failed refresh. Null if the refresh is not retried, so the quote stays unchanged.
+ */
 const pauseAfterRefresh = (refresh: CarrierRefresh, attempt: number): number | null =>
   refresh.kind === "unavailable" && CarrierFailure.mayAnswerLater(refresh) && attempt < maxAttempts
     ? Math.max(minuteMs * 2 ** (attempt - 1), refresh.retry_after_ms ?? 0)

@@ -25,17 +25,16 @@ import { askJob, type PendingAsk, payloadOf } from "./PendingAsks.ts"
 const pollBetweenMs = { least: 2 * secondMs, most: 10 * secondMs } as const
 /** How long a question may stay unanswered before the request ends. */
 const actionMs = dayMs
-/** The maximum number of offers from one carrier that a request uses. The rest are dropped. */
+/** The maximum number of offers from one carrier that a request uses. Further offers are dropped. */
 const maxOffers = 10
 
-/** The maximum number of questions from one carrier that a request uses. The rest are dropped. */
+/** The maximum number of questions from one carrier that a request uses. Further questions are dropped. */
 const maxQuestions = 20
 
 /**
  * Checks a reply, normalizes its offers, and removes markup and the secrets that were sent to the carrier from its
- * text. The whole reply is treated as unreadable in three cases: an offer breaks a rule, a reply with offers has no
- * offer, or the adapter has no function that could obtain the answer to a `pending` reply. The broken rule is then
- * logged.
+ * text. The whole reply is treated as unreadable in three cases: an offer breaks a rule, the list of offers is empty,
+ * or the adapter has no function that could obtain the answer to a `pending` reply. The broken rule is then logged.
  */
 export const checkReply = (
   pendingAsk: PendingAsk,
@@ -191,7 +190,7 @@ export const make = Effect.gen(function* () {
   }
 })
 
-/** Makes a function that loads what is needed to turn an offer into a quote with a given ID. */
+/** Makes a function that loads the `Origin` with which an offer becomes a quote with a given ID. */
 export const makeOriginLoader = Effect.gen(function* () {
   const seal = yield* Seal
   const baseUrl = yield* PublicUrl
@@ -204,8 +203,8 @@ export const makeOriginLoader = Effect.gen(function* () {
   ): Effect.fn.Return<Quote.Origin> {
     const base_url = yield* baseUrl
     const { adapter } = pendingAsk.candidate
-    // In the `price_unknown` scenario, an offer without a price has no link, even if the adapter could make one at the
-    // click.
+    // In the `price_unknown` scenario, an offer without a price has no link, even if the adapter could make a link when
+    // the person clicks.
     const isHidden = pendingAsk.ask.scenario === "price_unknown" && offer.premium === null
     const hasLink = !isHidden && (offer.handoff_url !== null || adapter.handoff !== undefined)
     const token = hasLink ? yield* goTokens.write(seal, pendingAsk.workspace_id, id) : null
@@ -272,7 +271,7 @@ const questionPart = (
   return stepPart(pendingAsk, { outcome: "needs_information", message, missing_facts }, now, [ending])
 }
 
-/** The carrier's own words about its decline; null if it gave none. */
+/** The carrier's own words about its decline; null if the carrier gave no words. */
 const wordsOf = ({ message = "" }: Decline): string | null => {
   const words = message.trim()
   return words === "" ? null : words

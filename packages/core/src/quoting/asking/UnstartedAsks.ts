@@ -5,8 +5,8 @@ import { Storage } from "../../storage/Storage.ts"
 import type { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
 
 /**
- * Makes a function that finds the real carriers of a sandbox request whose first ask was never claimed by a host. It
- * returns their IDs.
+ * Makes a function that returns the IDs of the real carriers in a sandbox request for which no host ever claimed the
+ * first ask.
  *
  * An advance of the clock closes a request at its deadline even if no host runs jobs. After the deadline, these
  * carriers are no longer asked.

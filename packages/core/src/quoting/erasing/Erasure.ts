@@ -36,8 +36,8 @@ const By = textUpTo(200, 1).check(Schema.isPattern(/\S/u, { expected: "non-blank
 /** The options of an erasure. */
 export const ErasureOptions = Schema.Struct({
   /**
-   * Who erases the data, or the ticket that requests it: 1 to 200 characters. The text is kept for years, so it must
-   * not name the person.
+   * Who erases the data, or the ticket that requests the erasure: 1 to 200 characters. The text is kept for years, so
+   * it must not name the person.
    */
   by: By,
   /** If true, reports what would be erased, and changes nothing. */
@@ -54,7 +54,7 @@ export type ErasureOptions = typeof ErasureOptions.Type | typeof DryRunOptions.T
 export const ErasureRecord = Schema.Struct({
   quote_request_id: QuoteRequestId,
   application_id: ApplicationId,
-  /** `begun` if the facts may still be stored, because the process that erased them was stopped. */
+  /** `begun` if the facts may still be stored, because the process that was erasing them was stopped. */
   state: Schema.Literals(["begun", "done"]),
   /** When the data was erased, in workspace time. */
   erased_at: Timestamp,
@@ -182,7 +182,7 @@ export interface LastVersion {
 const feeCode = "fee"
 
 /**
- * Makes the last version of a quote, with amounts, carrier and dates, but without what was insured and without the
+ * Makes the last version of a quote, with amounts, carrier and dates, but without the insured subjects and without the
  * carrier's own words. An available quote becomes unavailable; an unavailable quote keeps its reason.
  */
 export const lastVersion = (quote: Quote.Quote, now: number): LastVersion => {

@@ -43,9 +43,9 @@ export class Erasures extends Context.Service<
      * statuses, events and the record of consent remain, and a record of the erasure is added. Erasing a request again
      * changes nothing, and the report says so.
      *
-     * If this fails or is stopped, call it again: it continues where it stopped. `invalid_input` names the wrong field,
-     * and `not_found` means that the organization does not exist. For an unknown request or receipt, the report is
-     * empty.
+     * If this fails or is stopped, call it again: it continues where it stopped. Fails with `invalid_input`, which
+     * names the wrong field, and with `not_found` if the organization does not exist. For an unknown request or
+     * receipt, the report is empty.
      */
     readonly erase: (
       target: Erasure.ErasureTarget,
@@ -100,8 +100,8 @@ const readRequest = Input.reader(Erasure.RequestTarget)
 const readReceipt = Input.reader(Erasure.ReceiptTarget)
 
 /**
- * Makes a function that finds a request's workspace. It returns null if no workspace has the request, or if the target
- * names a different workspace.
+ * Makes a function that finds a request's workspace. The function returns null if no workspace has the request, or if
+ * the target names a different workspace.
  */
 const makeWorkspaceOf = Effect.gen(function* () {
   const storage = yield* Storage
@@ -185,8 +185,8 @@ const makeEachOfReceipt = Effect.gen(function* () {
 })
 
 /**
- * Makes a function that erases one request. It returns null if the request does not exist and no erasure of it is
- * recorded.
+ * Makes a function that erases one request. The function returns null if the request does not exist and no erasure of
+ * the request is recorded.
  */
 const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
   const storage = yield* Storage
@@ -251,8 +251,8 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
 
 /**
  * Makes a function that ends a request and its quotes, and stores the record of the erasure, in one change. From then
- * on, nothing about the person is added. It returns the record, or the record of an earlier erasure. A dry run stores
- * nothing.
+ * on, nothing about the person is added. The function returns the record, or the record of an earlier erasure. A dry
+ * run stores nothing.
  */
 const makeBegin = Effect.gen(function* () {
   const storage = yield* Storage

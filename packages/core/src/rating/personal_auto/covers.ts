@@ -66,7 +66,7 @@ const minimumOf = ({ liability_minimum: minimum }: State.State): Limits => ({
 const michiganPropertyProtectionUsd = 1_000_000
 const rentalUsd = { per_day: 40, maximum: 1_200 }
 
-/** The limits that were sent, which always come as a pair, or otherwise the level's limits. */
+/** The limits that were sent, or the level's limits if none were sent. The two limits are always sent together. */
 const injuryOf = ({ coverage }: PersonalAutoFacts, level: InjuryLimits): InjuryLimits => {
   const { bodily_injury_per_person_usd: per_person, bodily_injury_per_accident_usd: per_accident } = coverage
   return per_person === undefined || per_accident === undefined ? level : { per_person, per_accident }

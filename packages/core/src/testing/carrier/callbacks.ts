@@ -58,5 +58,5 @@ const forged = (genuine: CarrierCallback | undefined): ReadonlyArray<readonly [s
       ])
 ]
 
-/** The same bytes plus a space. The JSON is the same, but the signature is not. */
+/** The same bytes plus a space. The JSON has the same value, but the signature no longer matches. */
 const changed = (body: Uint8Array): Uint8Array => new Uint8Array([...body, 32])

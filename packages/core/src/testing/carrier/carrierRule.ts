@@ -23,7 +23,7 @@ export interface Case {
   readonly effect: Effect.Effect<void, ContractBroken>
 }
 
-/** What the cases of a contract share. */
+/** The clock and the transport that the cases of a contract share. */
 export interface Stage {
   /** The time at which each case begins, in milliseconds; null for the current time. */
   readonly now: number | null

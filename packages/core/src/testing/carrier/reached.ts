@@ -9,10 +9,10 @@ const maxRequests = 100
 
 /**
  * Returns the answer to an ask. Fails if the carrier could not be reached, because then no rule about its answers would
- * be tested. The carrier is considered unreachable if no request got an answer, or if any request got no answer and the
- * ask ended as unavailable.
+ * be tested. The carrier is considered unreachable if no request got a response, or if any request got no response and
+ * the ask ended as unavailable.
  *
- * If the ask breaks a rule and no request got an answer, the message mentions both.
+ * If the ask breaks a rule and no request got a response, the message mentions both.
  */
 export const reached = Effect.fnUntraced(function* (
   asking: Effect.Effect<CarrierReply, ContractBroken>
@@ -36,8 +36,8 @@ export const reached = Effect.fnUntraced(function* (
 })
 
 /**
- * Describes the request that got no answer, and says why; null if all requests were answered. Leaves out the path,
- * because it may contain a fact.
+ * Describes the last request that got no response, and says why; null if all requests got a response. Leaves out the
+ * path, because it may contain a fact.
  */
 const lostIn = ({ exchanges }: HttpList): string | null => {
   const lostExchange = exchanges.findLast(({ status }) => status === null)

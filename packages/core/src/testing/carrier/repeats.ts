@@ -45,7 +45,7 @@ const essence = (reply: CarrierReply): unknown => {
 
 /**
  * Whether the requests depend on the key, and otherwise stay the same. The key need not appear literally, because a
- * carrier may need it shortened or hashed.
+ * carrier may need a shortened or hashed key.
  */
 const derivesFromKey = Effect.fnUntraced(function* (subject: Subject.Subject) {
   const ask = Subject.askOf(subject, "repeat")

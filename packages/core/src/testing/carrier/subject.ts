@@ -43,7 +43,7 @@ export interface Options {
   readonly key?: string
   /** The host's lines; by default the standard lines. */
   readonly lines?: ReadonlyArray<Line>
-  /** A genuine callback, such as one that the carrier's sandbox has sent. */
+  /** A genuine callback, such as a callback that the carrier's sandbox has sent. */
   readonly callback?: CarrierCallback
 }
 
@@ -51,7 +51,7 @@ export interface Options {
 export const linesOf = ({ lines }: Options): Lines.LineSet =>
   lines === undefined ? Lines.standard : Lines.linesOf(lines)
 
-/** What is tested: a line of an adapter, with one application. */
+/** The subject of a case: one line of an adapter, with one application. */
 export interface Subject {
   readonly adapter: CarrierAdapter
   readonly line: Line
@@ -167,7 +167,7 @@ export const unchecked = Effect.fnUntraced(function* ({ adapter, terms }: Subjec
   return decline ?? (yield* called("ask", () => adapter.ask(ask), terms.attempt_timeout_ms))
 })
 
-/** Returns the answer to an ask. Fails if it is not a valid reply. */
+/** Returns the answer to an ask. Fails if the answer is not a valid reply. */
 export const reply = (subject: Subject, ask: CarrierAsk): Effect.Effect<CarrierReply, ContractBroken> =>
   Effect.flatMap(unchecked(subject, ask), (answer) => valid(subject, "ask", answer))
 

@@ -18,7 +18,7 @@ const make = (answer: (request: HttpClientRequest.HttpClientRequest, url: URL) =
     )
   )
 
-/** A carrier that fails, and the name that messages use for it. */
+/** A failing carrier, and the name of the failure for messages. */
 export interface TransportTrouble {
   readonly name: string
   readonly transport: HttpClient.HttpClient
@@ -58,7 +58,7 @@ export const overheard = (client: HttpClient.HttpClient) => {
 /** A carrier that refuses every request. */
 export const refusing: HttpClient.HttpClient = answering(400, () => "{}", "application/json")
 
-/** Carriers that fail in common ways. Their answers repeat what was sent to them. */
+/** Carriers that fail in common ways. Their responses repeat what was sent to them. */
 export const troubles: ReadonlyArray<TransportTrouble> = [
   {
     name: "answers 400",
@@ -88,7 +88,7 @@ export const troubles: ReadonlyArray<TransportTrouble> = [
   }
 ]
 
-/** A carrier that never answers. It counts the requests that have begun, and those that are still open. */
+/** A carrier that never answers. It counts the requests that have begun, and the requests that are still open. */
 export const silence = () => {
   const count = { begun: 0, open: 0 }
   const transport = make(() =>

@@ -39,13 +39,13 @@ const years = 90
 
 type Path = ReadonlyArray<string>
 
-/** A fact in an application that can be varied, and the values that can be drawn for it. */
+/** A fact in an application that can be varied, and the values that can be drawn for the fact. */
 interface FactPlace {
   readonly path: Path
   readonly drawn: Arbitrary.Arbitrary<unknown>
 }
 
-/** A fact, and a value that differs from the given one. */
+/** A fact, and a value that differs from the given value. */
 interface Change {
   readonly path: Path
   readonly value: unknown
@@ -114,7 +114,7 @@ const standInFor =
       ? { transport: transport ?? refusing, missing: [] }
       : Cassette.replay(cassette, adapter, connection, { compares: "places" })
 
-/** Draws a value for some of the places. Shrinks to fewer places. */
+/** Draws new values for some of these facts. Shrinks to fewer facts. */
 const changesOf = (places: ReadonlyArray<FactPlace>): Arbitrary.Arbitrary<ReadonlyArray<Change>> =>
   Arbitrary.all(
     places.map(({ path, drawn }) =>

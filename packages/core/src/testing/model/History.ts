@@ -19,7 +19,7 @@ const kind = Schema.Literals([
 ])
 const status = Schema.Literals(["collecting", "complete"])
 const line = Schema.Literals(["renters", "pet"])
-/** What records and events are about; see `aboutOf` in `StorageModel.ts`. */
+/** The IDs that records and events are about; see `aboutOf` in `StorageModel.ts`. */
 const aboutIds = Schema.Array(Schema.Literals(["parity_0", "parity_1", "third_0", "third_2"])).check(
   Schema.isMaxLength(2)
 )
@@ -28,7 +28,7 @@ const expects = Schema.Array(
   Schema.Struct({
     kind,
     place,
-    /** The difference from the stored version: usually 0, sometimes one less or one more. */
+    /** The difference from the stored version: usually 0, sometimes -1 or 1. */
     step: Schema.Literals([0, 0, 0, 0, 0, 0, 0, 0, -1, 1])
   })
 ).check(Schema.isMaxLength(2))
@@ -122,7 +122,7 @@ const Rewrite = Schema.TaggedStruct("rewrite", {
   kind,
   place,
   version: between(1, 4),
-  /** Whether the body is the stored body or a different one. */
+  /** Whether the body is the stored body or a different body. */
   is_stored: Schema.Literals([true, true, false])
 })
 const Workspaces = Schema.TaggedStruct("workspaces", { after: perhaps(workspace), limit: between(1, 3) })

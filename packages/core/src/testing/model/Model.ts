@@ -264,7 +264,8 @@ export class Model {
   }
 
   /**
-   * Drops all versions older than these. Returns how many of the dropped versions a storage backend would have kept.
+   * Drops all versions that are older than these newest versions. Returns how many of the dropped versions a storage
+   * backend would have kept.
    */
   private dropOlder(
     workspace_id: WorkspaceId,

@@ -83,7 +83,7 @@ const isUrgent = ({ job }: ModelJob): boolean => job.lane?.urgent === true
 
 /**
  * Checks the order of jobs in each workspace: urgent jobs come first, then jobs with earlier due times. No job that the
- * claim left may come before a job that it took. Jobs of different workspaces may come in any order.
+ * claim left may come before a job that the claim took. Jobs of different workspaces may come in any order.
  */
 const expectFirst = (model: Model, claimed: ReadonlyArray<ModelJob>, remaining: ReadonlyArray<ModelJob>): void => {
   claimed.forEach((job, index) => {

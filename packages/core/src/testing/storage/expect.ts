@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { canonical } from "../../wire/Json.ts"
 
 /**
- * Dies unless both values have the same JSON text, except for the order of members. Undefined members are treated as
+ * Throws unless both values have the same JSON text, except for the order of members. Undefined members are treated as
  * absent.
  */
 export const expectSame = (subject: string, actual: unknown, expected: unknown): void => {
@@ -11,11 +11,11 @@ export const expectSame = (subject: string, actual: unknown, expected: unknown):
     throw new Error(`${subject}: expected ${shorten(expectedText)}, but got ${shorten(actualText)}`)
 }
 
-/** Dies unless the error has these fields. Its message can be any text. */
+/** Throws unless the error has these fields. The error's message can be any text. */
 export const expectError = (error: object, expected: object): void =>
   expectSame("the error", { ...JSON.parse(JSON.stringify(error)), message: undefined }, expected)
 
-/** Dies unless the condition holds. */
+/** Throws unless the condition holds. */
 export const expectTrue = (subject: string, isTrue: boolean): void => {
   if (!isTrue) throw new Error(`expected that ${subject}`)
 }

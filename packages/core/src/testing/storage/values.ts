@@ -8,7 +8,10 @@ import { type Case, rule } from "./storageRule.ts"
 const longest = "x".repeat(1_000)
 const latest = 2 ** 51
 
-/** Texts that break the rules: none, too long, and characters that are not printable ASCII. */
+/**
+ * Texts that break the rules: an empty text, a text that is too long, and texts with characters other than printable
+ * ASCII.
+ */
 const brokenTexts = ["", `${longest}x`, "a\nb", "a\u0000b", "\ud800", "é", "😀"]
 const brokenTimes = [1.5, latest + 1, -latest - 1, Number.NaN, Number.POSITIVE_INFINITY]
 

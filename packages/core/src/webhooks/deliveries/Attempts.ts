@@ -53,7 +53,7 @@ export const make = Effect.gen(function* () {
     if (due === null) return yield* storage.commit(Change.make(workspace_id, { finishes: [job] }))
     const { delivery, schedule_step, subscription, trigger } = due
     // In a sandbox, an attempt happens at its due time, so that one long jump of the clock has the same effect as many
-    // short ones.
+    // short jumps.
     const at = subscription.environment === "sandbox" ? job.due_at : now
     if (!StoredSubscription.receives(subscription)) {
       const writes = Delivery.isOpen(delivery) ? [Delivery.toStored(Delivery.cancelled(delivery), at)] : []
@@ -94,7 +94,7 @@ interface DueDelivery {
 }
 
 /**
- * Makes a function that loads the delivery for a job, and its subscription. It returns null if a newer job, a
+ * Makes a function that loads the delivery for a job, and its subscription. The function returns null if a newer job, a
  * cancellation or an erasure has made the job obsolete.
  */
 const makeLoad = (storage: StorageService) => {
@@ -160,8 +160,8 @@ interface OpenedSecret {
 }
 
 /**
- * Makes a function that returns the keys of the secrets that are valid at a given time, newest first. It dies if no
- * secret can be opened, because nothing may then be sent.
+ * Makes a function that returns the keys of the secrets that are valid at a given time, newest first. The function dies
+ * if no secret can be opened, because nothing may then be sent.
  */
 const makeOpenKeys = (seal: Seal["Service"]) => {
   const opened = new BoundedMap<string, OpenedSecret>(maxOpened)
@@ -310,7 +310,7 @@ export const makeWriter = Effect.fnUntraced(function* (
 
   /**
    * Commits a batch as one change. If storage rejects the change, commits each result separately, so that one result
-   * cannot make the others fail.
+   * cannot make other results fail.
    */
   const send = Effect.fnUntraced(function* (results: ReadonlyArray<AttemptResult>) {
     if (results.length > 1) {
@@ -334,7 +334,10 @@ export const makeWriter = Effect.fnUntraced(function* (
 /** The name of the queue for an endpoint. */
 const endpointKeyOf = ({ job, subscription_id }: AttemptResult): string => `${job.workspace_id} ${subscription_id}`
 
-/** Whether another process has just written to the same endpoint, so that the results themselves may be valid. */
+/**
+ * Whether a commit failed because another process has just written to the same endpoint. The results themselves may be
+ * valid.
+ */
 const isRace = (error: CommitRefusal): boolean => error._tag === "VersionConflict" && error.kind !== "delivery"
 
 /** Whether a single result may be the cause of the rejection. False if storage is unavailable. */

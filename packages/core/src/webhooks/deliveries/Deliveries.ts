@@ -57,7 +57,7 @@ export class Deliveries extends Context.Service<
       DeliveryRefusal<"not_found" | "conflict" | "rate_limited" | "service_unavailable" | "invalid_input">
     >
     readonly jobs: JobHandlers<"deliver">
-    /** Abandons an attempt whose job failed too often. */
+    /** Abandons an attempt whose job failed too many times. */
     readonly abandon: JobHandler
   }
 >()("@quotewire/core/Deliveries") {

@@ -7,7 +7,7 @@ import { minuteMs } from "../../wire/Timestamp.ts"
 export const ReplayCode = Schema.Literals(["as_recorded", "duplicated", "reversed", "delayed", "gap"])
 export type ReplayCode = typeof ReplayCode.Type
 
-/** The maximum number of events that a replay sends: the newest ones. */
+/** A replay sends at most this many events: the newest events. */
 export const maxReplayed = 1_000
 
 const atMost = `at most the newest ${maxReplayed} are sent.`
@@ -57,7 +57,7 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** When the attempts of a replay are due if it is accepted now. */
+/** When the attempts of a replay are due if the replay is accepted now. */
 export const dueAt = (code: ReplayCode, now: number): number => (code === "delayed" ? now + 15 * minuteMs : now)
 
 /** The numbers of the events that a replay sends, in the order in which it sends them. */

@@ -26,7 +26,7 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const sendAgain = yield* makeSendAgain
 
-  /** Accepts a replay, and fixes what it sends. */
+  /** Accepts a replay, and determines which events it sends. */
   const accept = ({ workspace_id, id }: RecordKey, code: ReplayCode) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id }, ({ workspace, now }) =>
       Effect.gen(function* () {
@@ -135,7 +135,7 @@ const newestEvents = Effect.fnUntraced(function* (storage: Storage["Service"], w
 
 /**
  * Makes a function that queues another attempt to deliver an event, regardless of its delivery's state. If the event
- * has no delivery yet, the function creates it.
+ * has no delivery yet, the function creates the delivery.
  */
 const makeSendAgain = Effect.gen(function* () {
   const storage = yield* Storage

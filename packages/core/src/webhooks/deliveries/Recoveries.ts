@@ -97,7 +97,7 @@ const queryOf = (
   created_before: filter.created_before
 })
 
-/** Makes the methods that read recoveries, which operators and owners share. */
+/** Makes the methods that read recoveries. Operators and owners share these methods. */
 const makeReads = Effect.gen(function* () {
   const storage = yield* Storage
 
@@ -129,7 +129,7 @@ const makeReads = Effect.gen(function* () {
   return { count, list, preview }
 })
 
-/** Makes the methods that read and change recoveries, which operators and owners share. */
+/** Makes the methods that read and change recoveries. Operators and owners share these methods. */
 const makeOwned = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
@@ -198,7 +198,10 @@ const makeOwned = Effect.gen(function* () {
 
 const conflict = (message: string) => Effect.fail(ApiError.make("conflict", { message, retry_action: "none" }))
 
-/** Makes the handler of a recovery's job. It queues the next delivery, and then a job for the delivery after that. */
+/**
+ * Makes the handler of a recovery's job. The handler queues the next delivery, and then a job for the delivery after
+ * that.
+ */
 const makeStep = Effect.gen(function* () {
   const storage = yield* Storage
 

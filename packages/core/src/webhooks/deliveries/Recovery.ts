@@ -12,7 +12,9 @@ import type * as Delivery from "../records/Delivery.ts"
 /** The states of a delivery that a recovery can resend. In any other state, more attempts are already scheduled. */
 export const recoverable = ["failed", "cancelled", "succeeded"] as const
 
-/** The states of a recovery. A `running` or `paused` recovery can continue; a `stopped` or `done` one has ended. */
+/**
+ * The states of a recovery. A `running` or `paused` recovery can continue; a `stopped` or `done` recovery has ended.
+ */
 export const recoveryStates = ["running", "paused", "stopped", "done"] as const
 
 /** Selects the deliveries that a recovery resends. Times are milliseconds of workspace time. */
@@ -40,9 +42,9 @@ export const Recovery = Schema.Struct({
   /** How many deliveries matched when the recovery was started. */
   matched: Schema.Int,
   resent: Schema.Int,
-  /** How many deliveries were skipped, because they had already been replayed too often within a day. */
+  /** How many deliveries were skipped, because they had already reached the daily limit of replays. */
   skipped: Schema.Int,
-  /** The ID of the last delivery that was checked; null before the first one. */
+  /** The ID of the last delivery that was checked; null if no delivery has been checked yet. */
   position: Schema.NullOr(Schema.String),
   /** Counts the starts of the recovery. A job from an earlier start does nothing. */
   turn: Schema.Int,

@@ -29,7 +29,7 @@ export const recoveryFields = {
 
 const Id = Schema.String.annotateKey({ description: "The subscription, `sub_…`" })
 
-/** The input for an owner's recovery, or for a preview of it. */
+/** The input for an owner's recovery, or for the preview of a recovery. */
 export const RecoveryInput = Schema.Struct({
   id: Id,
   ...recoveryFields,

@@ -76,7 +76,7 @@ const retriesAfterMs: ReadonlyArray<number> = [
   10 * hourMs,
   10 * hourMs
 ]
-/** The maximum number of attempts that are shown: the latest ones (api.md, Deliveries). */
+/** How many of the latest attempts are shown (api.md, Deliveries). */
 const maxAttemptsShown = 20
 /** Delivery to a subscription is turned off after it has failed for this long (api.md, Shut-off). */
 export const shutOffAfterMs = 5 * dayMs
@@ -298,8 +298,8 @@ export const attemptJob = (delivery: StoredDelivery, endpoint: Recipient, now: n
   jobOf(delivery, delivery.schedule_step, "scheduled", laneOf(delivery, endpoint, now))
 
 /**
- * The job for the attempt of a test or a manual replay. It shares the lane of new events, because someone is waiting
- * for it.
+ * The job for the attempt of a test or a manual replay. It shares the lane of new events, because the caller is waiting
+ * for the attempt.
  */
 export const manualJob = (delivery: StoredDelivery): NewJob =>
   jobOf(delivery, delivery.schedule_step, "manual", lanes.fresh)
@@ -317,8 +317,8 @@ const laneOf = (
 }
 
 /**
- * The job of a scheduled attempt, moved to the lane where it belongs now; null if it is already there. It belongs in
- * another lane when the endpoint starts or stops hanging, or when the clock jumps over the attempt.
+ * The job of a scheduled attempt, moved to the lane where it belongs now; null if the job is already there. The job
+ * belongs in another lane when the endpoint starts or stops hanging, or when the clock jumps over the attempt.
  *
  * An attempt that is only a few minutes late was not jumped over. In a sandbox, attempts in the `one_by_one` lane stay
  * there.
@@ -336,7 +336,7 @@ export const movedJob = (
   return job.lane === undefined || job.lane.name === lane.name ? null : { ...partsOf(job), lane }
 }
 
-/** The job that makes the same attempt at a later time, because this time nothing was sent. */
+/** The job that makes the same attempt at a later time, because nothing has been sent yet. */
 export const laterJob = (job: ClaimedJob, payload: JobPayload.Payloads["deliver"], due_at: number): NewJob =>
   JobPayload.make("deliver", payload, { ...partsOf(job), due_at })
 
@@ -374,7 +374,9 @@ const laneFor = (subscriptionId: SubscriptionId, lane: JobLane): JobLane => ({
   name: `${subscriptionId} ${lane.name}`
 })
 
-/** The job that cancels a subscription's open deliveries, after delivery to it was turned off at `due_at`. */
+/**
+ * The job that cancels a subscription's open deliveries, after delivery to the subscription was turned off at `due_at`.
+ */
 export const cancelJob = (subscription_id: SubscriptionId, due_at: number): NewJob =>
   JobPayload.make("cancel_deliveries", { subscription_id }, { due_at, ordered: false })
 

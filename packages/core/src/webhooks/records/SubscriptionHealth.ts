@@ -3,7 +3,7 @@ import { SubscriptionId } from "../../wire/Ids.ts"
 import { type EndpointHealth, LastAttempt } from "./EndpointHealth.ts"
 import type { StoredSubscription } from "./StoredSubscription.ts"
 
-/** A subscription's health and the reason for it (api.md, Subscription health). */
+/** A subscription's health, and why it has that state (api.md, Subscription health). */
 export const SubscriptionHealth = Schema.Struct({
   subscription_id: SubscriptionId.annotateKey({ description: "The subscription" }),
   state: Schema.Literals(["no_endpoint", "healthy", "failing", "disabled"]).annotateKey({

@@ -5,7 +5,7 @@ import * as Kind from "../../storage/Kind.ts"
 import type { Storage } from "../../storage/Storage.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 
-/** The first step of a two-step call, stored under the call's key. A retry continues from it. */
+/** The first step of a two-step call, stored under the call's key. A retry continues after this step. */
 const FirstStep = Schema.Struct({
   /** The subscription; null if the second step was refused. The key can then be used again. */
   subscription_id: Schema.NullOr(SubscriptionId),

@@ -46,8 +46,8 @@ export const cancelOpenDeliveries = Effect.fnUntraced(function* (
 })
 
 /**
- * Cancels the deliveries on a page. If an attempt has written one of them first, this conflicts, and the page must be
- * read again.
+ * Cancels the deliveries on a page. If an attempt has written one of the deliveries first, this conflicts, and the page
+ * must be read again.
  */
 const cancelPage = Effect.fnUntraced(function* (storage: Storage["Service"], query: RecordQuery, now: number) {
   const page = yield* storage.page(query)

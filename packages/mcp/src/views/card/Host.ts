@@ -36,7 +36,8 @@ export const isFields = (value: unknown): value is Fields =>
 /**
  * Connects the page to the client program that shows it, with JSON-RPC messages between the two windows.
  *
- * The page sends only two kinds of request: the handshake, and requests to open a link. It refuses unknown requests.
+ * The page sends only two kinds of request: the handshake, and requests to open a link. It refuses unknown requests
+ * from the client program.
  */
 export const connect = (page: Window, { onCancelled, onContext, onResult }: Listener): Host => {
   const open = new Map<number, (answer: Fields | null) => void>()

@@ -70,8 +70,8 @@ export const texts = (title: string, items: ReadonlyArray<string>): ReadonlyArra
       ]
 
 /**
- * The monthly price in large type, because it is comparable across terms. Without a monthly price, the price of the
- * term.
+ * The monthly price in large type, because it is comparable across terms. If there is no monthly price, the price of
+ * the whole term.
  */
 const priceOf = ({ comparison, premium, term_months }: Quote["price"]): ReadonlyArray<Child> => {
   if (premium === null) return ["Price unknown"]
@@ -149,8 +149,8 @@ const endOf = (quote: Quote, shared: SharedParts, context: DrawContext): Readonl
 }
 
 /**
- * A button that opens the carrier's site. If the URL is http, or the client program does not open it, the URL as text
- * instead.
+ * A button that opens the carrier's site. It is replaced by the URL as text if the URL is http, or if the client
+ * program does not open it.
  */
 const onwardOf = (
   { next_actions, source }: Quote,

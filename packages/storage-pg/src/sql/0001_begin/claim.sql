@@ -22,7 +22,8 @@ begin
     return next;
     return;
   end if;
-  -- Has a limit, so that a claim stays short even if many leases have expired. The next claims end the other leases.
+  -- The query has a limit, so that a claim stays short even if many leases have expired. Later claims end the other
+  -- leases.
   select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
     select l.workspace_id, l.name from quotewire.lane l
     where l.lease_ends_at <= at order by l.lease_ends_at limit 1000 for update skip locked

@@ -30,9 +30,9 @@ begin
   select e.kind, count(*) from erased e group by e.kind;
 end $$;
 
--- Erases up to `most` records of a kind that belong to a parent, with all their versions. Can erase only up to `most`
--- of their older versions instead. Returns how many were erased. The order does not matter, because the caller repeats
--- this until nothing is left.
+-- Erases up to `most` records of a kind that belong to a parent, with all their versions. With `only_older`, erases up
+-- to `most` older versions of these records instead. Returns how many were erased. The order does not matter, because
+-- the caller repeats this until nothing is left.
 create function quotewire.erase_children_1(
   of_workspace text, of_kind text, of_parent text, only_older boolean, most integer
 ) returns bigint

@@ -1,6 +1,6 @@
 -- Sets planner settings on the functions that hosts call. The functions that those call run with the same settings, so
 -- they get none of their own: setting them again takes time (docs/decisions/tuning.md). A migration that adds functions
--- for hosts must also end with this, for these functions.
+-- for hosts must also end with this statement.
 do $$
 declare
   f record;
@@ -18,7 +18,7 @@ begin
     -- Turns off hash joins and merge joins, which scan or sort whole inputs. A call names its rows, so each row is
     -- looked up by key.
     execute format('alter function %s set enable_hashjoin = off set enable_mergejoin = off', f.signature);
-    -- Makes each connection plan once, even behind a pooler that drops connection settings.
+    -- Makes each connection plan each statement only once, even behind a pooler that drops connection settings.
     execute format('alter function %s set plan_cache_mode = force_generic_plan', f.signature);
   end loop;
 end $$;

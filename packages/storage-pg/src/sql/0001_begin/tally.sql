@@ -17,7 +17,7 @@ begin
   ), counted as (
     insert into quotewire.tally as t (workspace_id, name, window_start, window_ms, total)
     select g.workspace_id, g.name, g.window_start, g.window_ms, g.added from given g
-    -- Sorted, so that two hosts that add to the same counts never deadlock.
+    -- The rows are sorted, so that two hosts that add to the same counts never deadlock.
     where g.added <> 0 and g.window_start + g.window_ms > at order by 1, 2, 3, 4
     on conflict (workspace_id, name, window_start, window_ms) do update set total = t.total + excluded.total
     returning t.*

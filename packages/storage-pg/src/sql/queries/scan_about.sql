@@ -1,5 +1,5 @@
--- The part of page.sql that finds the records about the first of the IDs $5. If $4 names a parent, only that parent's
--- records. Each half uses its own index.
+-- The part of page.sql that finds the records about the first of the IDs $5. If $4 names a parent, finds only that
+-- parent's records. Each half uses its own index.
 select * from (
   (
     select * from quotewire.record

@@ -1,5 +1,5 @@
--- Locks all tables of the cell until the end of the transaction. Locks `workspace` first, as hosts' statements do. A
--- single statement, so that `statement_timeout` limits the wait for all locks together.
+-- Locks all tables of the cell until the end of the transaction. Locks `workspace` first, as hosts' statements do. This
+-- is a single statement, so that `statement_timeout` limits the wait for all locks together.
 do $$
 declare
   table_name name;
