@@ -29,11 +29,7 @@ const client = quotewire.client(key)
 
 const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
 const start = { line: "renters", request_key: "first", consent_receipt_id: "receipt-0001", application } as const
-let { id, status, version: since_version } = await client.start_quote_request(start)
-while (status === "in_progress") {
-  const read = await client.get_quote_request({ id, since_version })
-  ;({ status, version: since_version } = read.quote_request)
-}
-const { quotes } = await client.get_quote_request({ id })
+const { id } = await client.start_quote_request(start)
+const { quotes } = await client.wait_for_quotes(id)
 for (const { source, price } of quotes) console.log(source.carrier.name, price.premium)
 await quotewire.close()

@@ -1,6 +1,6 @@
 import { createServer } from "node:http"
-import { embed, operations, type Quotewire, type Storage } from "@quotewire/core"
-import { Http } from "@quotewire/http"
+import { embed } from "@quotewire/core"
+import { nodeHandler } from "@quotewire/http"
 import { connect, HostError, isApiError } from "@quotewire/http/client"
 import { MemoryStorage } from "@quotewire/storage-memory"
 
@@ -8,9 +8,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 const quotewire = embed({ storage: MemoryStorage.layer })
 const { id: organization_id } = await quotewire.createOrganization("Acme")
 const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
-const settings = { operations, base_url: "http://127.0.0.1:8788" }
-const { handle } = await quotewire.run(Http.handler<Quotewire.Services | Storage.Storage>(settings))
-const server = createServer((request, response) => handle(request, response))
+const server = createServer(nodeHandler(quotewire))
 await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve))
 const address = server.address()
 const base_url = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`

@@ -12,11 +12,7 @@ const application = {
   coverage: { personal_property_usd: 50_000, liability_usd: 300_000, deductible_usd: 1_000 }
 } as const
 const start = { line: "renters", request_key: "first", consent_receipt_id: "receipt-0001", application } as const
-let { id, status, version: since_version } = await client.start_quote_request(start)
-while (status === "in_progress") {
-  const read = await client.get_quote_request({ id, since_version })
-  ;({ status, version: since_version } = read.quote_request)
-}
-const { quotes } = await client.get_quote_request({ id })
+const { id } = await client.start_quote_request(start)
+const { quotes } = await client.wait_for_quotes(id)
 for (const { price, source } of quotes) console.log(source.product, price.premium)
 await quotewire.close()

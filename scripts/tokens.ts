@@ -4,8 +4,8 @@ import { measured } from "../packages/mcp/test/support/journey.ts"
 
 /*
  * Prints how many tokens (of four characters) a model reads from the agent endpoint: the lists of tools, and the
- * results of a journey. `structured` counts structuredContent, and `content` the texts of the same result. Client
- * programs show models only one of the two.
+ * results of a typical series of calls, up to one quote. `structured` counts structuredContent, and `content` the texts
+ * of the same result. Client programs show models only one of the two.
  */
 
 const { journey, lists } = await Effect.runPromise(Effect.provide(measured, layer()))

@@ -69,7 +69,7 @@ export const core = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quotewi
 
 const createEventSubscription = named("create_event_subscription")
 
-/** Creates a workspace with one subscription to each event type, so that every event has one delivery. */
+/** Creates a workspace with one subscription for each type in `subscribed`, so that every event of these types has one delivery. */
 export const subscribe = Effect.fnUntraced(function* (url: string) {
   const access = yield* Access.Access
   const { id: organization_id, workspaces } = yield* access.createOrganization("Bench")

@@ -8,10 +8,6 @@
  * The exports are grouped in the order in which a program needs them. Most programs need only the first groups.
  */
 
-/* Organizations and keys. This export must stay first: the order of modules affects speed (docs/decisions/tuning.md). */
-
-export * as Access from "./access/Access.ts"
-
 /* Embedding the service, with promises: start with `embed`. */
 
 // Exported in addition to `Allowance.Limits`, because generated declarations cannot name a type through a namespace.
@@ -123,6 +119,7 @@ export { type FactPath, lineNames, type StandardLine, type StandardLineName, sta
 
 /* The service with Effect: `Quotewire.layer` on top of a `Storage`, and its services. */
 
+export * as Access from "./access/Access.ts"
 export * as ApiKey from "./access/ApiKey.ts"
 export * as Caller from "./access/Caller.ts"
 export * as Allowance from "./access/limits/Allowance.ts"

@@ -107,7 +107,7 @@ describe("a program that can show forms", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("gets a refusal for deeply nested arguments, even along with a form's answer", () =>
+  it.effect("gets a refusal for deeply nested arguments, even along with a request state", () =>
     Effect.gen(function* () {
       // `JSON.stringify` could not serialize it.
       const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`
@@ -309,7 +309,7 @@ describe("a person's answer to a form", () => {
 })
 
 describe("a form's requestState", () => {
-  it.effect("is accepted for ten minutes, unaltered, from the same caller with the same arguments", () =>
+  it.effect("is refused after ten minutes, if it is altered, from another caller, or with other arguments", () =>
     Effect.gen(function* () {
       yield* at
       const question = yield* send(startWith(1))

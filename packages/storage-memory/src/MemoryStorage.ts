@@ -175,11 +175,10 @@ class Store {
   private wrongVersion({ workspace_id, writes }: Change.Change): Storage.VersionConflict | undefined {
     const workspace = this.workspace(workspace_id)
     const written = new Set<string>()
-    const conflict = writes.find(({ kind, id, version }, index) => {
-      // Records of different kinds can have the same ID, but that is rare.
-      const isRepeated = written.has(id) && writes.findIndex((write) => write.id === id && write.kind === kind) < index
-      if (isRepeated || workspace.table(kind).version(id) !== version - 1) return true
-      written.add(id)
+    const conflict = writes.find(({ kind, id, version }) => {
+      const name = `${kind} ${id}`
+      if (written.has(name) || workspace.table(kind).version(id) !== version - 1) return true
+      written.add(name)
       return false
     })
     return conflict && new Storage.VersionConflict({ kind: conflict.kind, id: conflict.id })

@@ -98,7 +98,7 @@ describe("a storage backend with cells", () => {
     })
   )
 
-  it.effect("adds up the counts of a lost cell in the first cell", () =>
+  it.effect("keeps the counts of an unavailable cell in the first cell", () =>
     Effect.gen(function* () {
       const [first, second, ...others] = yield* fourInMemory
       if (second === undefined) return assert.fail()

@@ -20,5 +20,5 @@ export const set = Effect.fnUntraced(function* (config: Config, organization_id:
 
 const warn = ({ carrier }: Carrier.CarrierAdapter, fieldNames: ReadonlyArray<string>) =>
   Effect.logWarning(
-    "A carrier will not be asked, because its connection has no values. Set sandbox_connections in the configuration"
+    "A carrier will not be asked, because its connection lacks values. Set them in sandbox_connections in the configuration"
   ).pipe(Effect.annotateLogs({ carrier_id: carrier.id, missing: fieldNames.join(", ") }))

@@ -104,7 +104,7 @@ export const notify = (services: Context.Context<never>, call: FinishedCall): Ef
   }
 }
 
-/** Text from callers is truncated to this length before it is stored (api.md, Fixed limits). */
+/** In the request log, what a client says about itself is truncated to this length (api.md, Fixed limits). */
 export const maxTextCharacters = 200
 
 const NullableText = Schema.NullOr(Schema.String)

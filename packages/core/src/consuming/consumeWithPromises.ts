@@ -49,6 +49,8 @@ export const makePromiseConsume = (
     let stopping: Promise<void> | null = null
     const stop = Object.assign(() => (stopping ??= stopped()), { ready })
     running.set(name, stop)
+    // After a failed start, the program can try again with the same name.
+    started.catch(() => running.get(name) === stop && running.delete(name))
     return stop
   }
   return { consume, stopAll: () => Promise.all([...running.values()].map((stop) => stop())) }

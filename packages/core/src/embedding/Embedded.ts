@@ -109,11 +109,13 @@ export interface GivenParkedEventPlace {
  * - seal keys: `sealStatus`, `rotateSealKeys`
  * - hosts and Effect: `run`, `log`
  *
- * What you call depends on who acts: - The holder of a key: `client(key)` has every operation of the API, and sees only
- * the key's workspace. - An operator: `operators.as({ name })` has every operation for operators, and sees all
- * organizations. It checks the operator's scopes and records each call in the audit log. - Your program itself: the
- * methods below see all organizations, need no scopes and write no audit log. Some methods do the same as an operator's
- * operation: `createKey` matches `create_key`.
+ * What you call depends on who acts:
+ *
+ * - The holder of a key: `client(key)` has every operation of the API, and sees only the key's workspace.
+ * - An operator: `operators.as({ name })` has every operation for operators, and sees all organizations. It checks the
+ *   operator's scopes and records each call in the audit log.
+ * - Your program itself: the methods below see all organizations, need no scopes and write no audit log. Some methods do
+ *   the same as an operator's operation: `createKey` matches `create_key`.
  *
  * Operations, and all fields of inputs, options and responses, are in snake_case, as on the wire. A client's
  * `wait_for_quotes` and `events` follow the naming of the operations beside them. All other functions and methods are

@@ -8,7 +8,8 @@ export type LineName = StandardLineName | (string & {})
 const notes = { description: "Insurance line" }
 
 /**
- * The name of an insurance line. In stored data it is any name; in inputs and documents it is one of the host's lines.
+ * The name of an insurance line. In stored data it is any name. In inputs and in the API's documents (OpenAPI, JSON
+ * Schema) it is one of the host's lines.
  */
 export const LineName: Schema.Codec<LineName> = dependsOnLines(Schema.String.annotate(notes), (lines) =>
   Schema.Literals([...lines.keys()]).annotate(notes)

@@ -2,9 +2,9 @@ import { Schema } from "effect"
 import { WorkspaceId } from "../wire/Ids.ts"
 import * as Kind from "./Kind.ts"
 
-/**
- * The records of a storage backend that is divided into several storage backends, called cells. Each workspace lives in
- * one cell.
+/*
+ * The records about cells. A storage backend can spread its workspaces over several databases, called cells. Each
+ * workspace is in one cell.
  */
 
 /**

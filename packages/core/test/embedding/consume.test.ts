@@ -154,4 +154,11 @@ describe("a program that embeds the service", () => {
     assert.propertyVal(error, "code", "service_unavailable")
     await stop()
   })
+
+  test("can start a consumer again under the same name after a failed start", async ({ quotewire }) => {
+    await quotewire.close()
+    await quotewire.consume("billing", () => undefined).ready.catch(() => {})
+    const again = quotewire.consume("billing", () => undefined)
+    assert.propertyVal(await again.ready.catch((error: unknown) => error), "code", "service_unavailable")
+  })
 })

@@ -78,7 +78,7 @@ export const open = <E>([homeSource, ...others]: Array.NonEmptyReadonlyArray<Cel
       yield* Effect.matchEffect(opening, {
         onSuccess: (storage) => adopt(cell, storage),
         onFailure: (error) =>
-          Effect.logWarning("A cell was refused; its workspaces are unavailable", error).pipe(
+          Effect.logWarning("Cannot open a cell, so its workspaces are unavailable; retrying", error).pipe(
             Effect.annotateLogs({ cell: cell.name }),
             Effect.andThen(CellHealth.measure(cell.name, false)),
             Effect.andThen(Effect.forkIn(later, scope))

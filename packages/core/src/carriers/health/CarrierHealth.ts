@@ -18,7 +18,7 @@ export type AskOutcome = typeof AskOutcome.Type
 const OpenCircuit = Schema.Struct({
   /** When the circuit opened. */
   since: Schema.Int,
-  /** When the circuit stops blocking asks. */
+  /** The earliest time at which one ask may test the carrier. Until then, the circuit blocks all asks. */
   until: Schema.Int,
   /**
    * When the ask that is testing the carrier is considered ended, even if its result was never recorded; null if no ask

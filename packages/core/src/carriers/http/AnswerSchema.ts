@@ -78,7 +78,10 @@ const standardShapeOf = (schema: unknown): SchemaAST.AST | undefined => {
 const hasJsonSchema = (schema: unknown): schema is StandardJSONSchemaV1 =>
   Predicate.hasProperty(schema, "~standard") && Predicate.hasProperty(schema["~standard"], "jsonSchema")
 
-/** Makes an Effect schema with the objects and lists of a JSON Schema. Everything else accepts any value. */
+/**
+ * Makes an Effect schema with the shape of a JSON Schema: its objects, lists and unions. Null stays null, values of
+ * other types become strings, and values without a type accept anything.
+ */
 const shapeIn = (json: unknown, root: unknown): Schema.Codec<unknown> => {
   if (!Predicate.isObject(json)) return Schema.Unknown
   if (typeof json.$ref === "string") return Schema.suspend(() => shapeIn(target(root, json.$ref), root))

@@ -26,7 +26,7 @@ type DeliveryRefusal<Code extends ApiError.ErrorCode> = ApiError.ApiError<Code> 
 export class Deliveries extends Context.Service<
   Deliveries,
   {
-    /** Lists the deliveries of the last 30 days, newest first, including deliveries of test events. */
+    /** Lists the stored deliveries, newest first, including deliveries of test events. */
     readonly list: (
       call: Call,
       input: DeliveriesInput
