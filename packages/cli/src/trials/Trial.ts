@@ -52,7 +52,10 @@ export const connectionOf = Effect.fnUntraced(function* (
   const values = yield* hasCassette ? ConnectionInput.fromVariables(names) : ConnectionInput.read(names)
   const read = yield* Effect.mapError(
     Schema.decodeUnknownEffect(Values)(values),
-    () => new CommandFailed({ message: `The connection must be an object whose values are all strings. Its fields are ${names.join(", ")}.` })
+    () =>
+      new CommandFailed({
+        message: `The connection must be an object whose values are all strings. Its fields are ${names.join(", ")}.`
+      })
   )
   const missingNames = names.filter((name) => read[name] === undefined)
   if (missingNames.length > 0 && !hasCassette) {

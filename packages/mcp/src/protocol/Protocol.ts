@@ -205,7 +205,10 @@ const checkNotification = (message: Message, { method }: RoutingHeaders): Result
   method === null || method === message.method ? Result.void : mismatch("Mcp-Method", "method")
 
 const mismatch = (header: string, member: string): Result.Result<never, RpcError> =>
-  Result.fail({ code: codes.header_mismatch, message: `The ${header} header must have the value of the message's ${member}.` })
+  Result.fail({
+    code: codes.header_mismatch,
+    message: `The ${header} header must have the value of the message's ${member}.`
+  })
 
 /** The headers that a message needs over HTTP. Legacy messages need no headers. */
 export const headersFor = (message: Message): Readonly<Record<string, string>> => {

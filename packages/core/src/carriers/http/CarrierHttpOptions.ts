@@ -79,7 +79,13 @@ const urlMistakes = (path: string, text: string, canBePlain: boolean): ReadonlyA
   const { protocol, hostname } = new URL(base.success)
   return protocol === "https:" || canBePlain || loopback.has(hostname)
     ? []
-    : [{ path, message: "Must begin with https, unless the server is on this machine. To use http in the sandbox, pass { sandbox, live }." }]
+    : [
+        {
+          path,
+          message:
+            "Must begin with https, unless the server is on this machine. To use http in the sandbox, pass { sandbox, live }."
+        }
+      ]
 }
 
 const loopback: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"])
