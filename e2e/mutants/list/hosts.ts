@@ -76,7 +76,7 @@ const ofMcp = inPackage("mcp")({
       to: "caller.key_id, tool, sealed]",
       found_by: test(
         elicitation,
-        "is accepted for ten minutes, unaltered, from the same caller with the same arguments"
+        "is refused after ten minutes, if it is altered, from another caller, or with other arguments"
       )
     },
     {
@@ -85,7 +85,7 @@ const ofMcp = inPackage("mcp")({
       to: "({ expires_at }) => now < expires_at + 60_000",
       found_by: test(
         elicitation,
-        "is accepted for ten minutes, unaltered, from the same caller with the same arguments"
+        "is refused after ten minutes, if it is altered, from another caller, or with other arguments"
       )
     }
   ],
