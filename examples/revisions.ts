@@ -10,7 +10,8 @@ const revisions: Revision.Served = [
     date: "2026-09-26",
     differences: [
       Revision.renames({
-        summary: "A quote's evidence was its proof, an event's line its product, and a consent's receipt a paper.",
+        summary:
+          "Three fields had other names: `evidence` was `proof`, `line` was `product`, and `consent_receipt_id` was `paper`.",
         quote: { evidence: "proof" },
         event: { line: "product" },
         inputs: { start_quote_request: { consent_receipt_id: "paper" } }

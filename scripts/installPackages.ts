@@ -35,7 +35,7 @@ export const withInstalled = async (
 }
 
 /**
- * Packs all packages as they are built, and installs them into a new folder. Calls `run` with the folder, and deletes
+ * Packs the existing build output of all packages, and installs them into a new folder. Calls `run` with the folder, and deletes
  * the folder afterwards.
  */
 export const withInstalledPackages = async (run: (folder: string) => void | Promise<void>): Promise<void> => {

@@ -25,8 +25,8 @@ import { cycloneDx, spdx } from "./release/sbom.ts"
 import { type Component, shippedComponents } from "./release/shipped.ts"
 
 /*
- * Releases the packages. `npm run release -- --dry-run` packs and checks all packages as they are built, and writes
- * tarballs, `release.json`, release notes and SBOMs to the folder that `--out` names. Without `--dry-run`, the script
+ * Releases the packages. `npm run release -- --dry-run` packs and checks the existing build output of all packages,
+ * and writes tarballs, `release.json`, release notes and SBOMs to the folder that `--out` names. Without `--dry-run`, the script
  * then publishes the packages. Only the release workflow in CI can do that. `--no-install` skips the one check that
  * needs the registry, for rehearsals.
  */

@@ -141,7 +141,7 @@ export const unscopedPackages = (cli: ReleasedManifest): ReadonlyArray<WrittenPa
 ]
 
 /**
- * Packs all packages of the repository as they are built, and the packages that the release script writes. `workFolder` is
+ * Packs the existing build output of all packages, and the packages that the release script writes. `workFolder` is
  * an empty folder for copies.
  */
 export const packAll = (workFolder: string, out: string, repository: string | null): ReadonlyArray<Packed> => {

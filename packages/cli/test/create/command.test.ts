@@ -86,7 +86,13 @@ describe("quotewire create", () => {
         { keys: ["down", "down", "enter", "down", "enter", "y", "n", "n"] }
       )
       assert.strictEqual(how, "done", err)
-      for (const question of ["Where does it run?", "Which carrier", "bicycles", "webhook receiver", "Docker"]) {
+      for (const question of [
+        "Where does it run?",
+        "Which kind of custom carrier",
+        "bicycles",
+        "webhook receiver",
+        "Docker"
+      ]) {
         assert.include(out, question)
       }
       const choices = { place: "hono", carrier: "json", line: true, receiver: false, docker: false } as const

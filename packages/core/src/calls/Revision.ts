@@ -169,7 +169,7 @@ export interface Renames {
  *
  * @example
  * Revision.renames({
- *   summary: "A quote's evidence was its proof, and an event's line its product.",
+ *   summary: "Two fields had other names: `evidence` was `proof`, and `line` was `product`.",
  *   quote: { evidence: "proof" },
  *   event: { line: "product" }
  * })

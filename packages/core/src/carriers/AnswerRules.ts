@@ -71,7 +71,7 @@ const findIn = (members: ReadonlyArray<Member>) => {
 const reader =
   <A>(isValid: (answer: unknown) => answer is A, find: (answer: unknown) => ReadonlyArray<FieldError>) =>
   (answer: unknown): Result.Result<A, ReadonlyArray<BrokenRule>> => {
-    if (isValid(answer)) return Result.succeed(answer)
+    if (isValid(answer) && !hasLongWait(answer)) return Result.succeed(answer)
     // A large answer cannot be valid, so it is not copied.
     if (isLarge(answer)) return Result.fail(find(answer))
     const read = plain(answer)
@@ -100,6 +100,10 @@ const wholeWait = (wait: unknown): unknown =>
   typeof wait === "number" && Number.isFinite(wait) ? Math.ceil(Math.max(-maxWaitMs, Math.min(maxWaitMs, wait))) : wait
 
 const maxWaitMs = 366 * dayMs
+
+/** Whether an answer has a wait that `plain` must cap. */
+const hasLongWait = (answer: unknown): boolean =>
+  isRecord(answer) && Array.from(waits, (name) => answer[name]).some((wait) => Number(wait) > maxWaitMs)
 
 /**
  * The depth at which copying stops. No known part of an answer is nested more deeply, but an unknown member may be, or

@@ -44,13 +44,14 @@ export const makePromiseConsume = (
     const stopped = async () => {
       const consumption = await started.catch(() => null)
       if (consumption !== null) await Effect.runPromise(consumption.stop)
-      running.delete(name)
+      leave()
     }
+    // After a failed start, the name may already belong to a later consumer.
+    const leave = () => running.get(name) === stop && running.delete(name)
     let stopping: Promise<void> | null = null
     const stop = Object.assign(() => (stopping ??= stopped()), { ready })
     running.set(name, stop)
-    // After a failed start, the program can try again with the same name.
-    started.catch(() => running.get(name) === stop && running.delete(name))
+    started.catch(leave)
     return stop
   }
   return { consume, stopAll: () => Promise.all([...running.values()].map((stop) => stop())) }

@@ -152,10 +152,8 @@ const absentAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>, path: 
 }
 
 /**
- * The facts that a carrier may see: facts that affect a price, and facts that its adapter declared (`needs`, `wants`).
- *
- * Names, street, e-mail and phone are removed unless the adapter declared them, so that a carrier does not learn who
- * the person is.
+ * The facts that a carrier may see: all facts except optional ones that identify a person (name, street, e-mail,
+ * phone). A carrier gets these only if its adapter declared them (`needs`, `wants`).
  */
 export const disclosed = (
   { identifying_paths }: { readonly identifying_paths: ReadonlyArray<string> },

@@ -70,7 +70,7 @@ const isStillDue = ({ availability, status }: Quote.Quote, { due_at, kind }: Lan
   return kind !== "expire_quote" || (availability.expires_at !== null && toMillis(availability.expires_at) <= due_at)
 }
 
-/** What a job will do; null if it will change nothing. */
+/** What a job will do; null for a maintenance job, and for a job that will no longer change anything. */
 const nextDueOf = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId, job: LaneJob) {
   const description = whats[job.kind]
   if (description === null) return null

@@ -4,7 +4,7 @@ import * as Signature from "../webhooks/Signature.ts"
 import { defaultDeadlineMs, type SendOutcome, WebhookSender } from "../webhooks/WebhookSender.ts"
 import { secondMs } from "../wire/Timestamp.ts"
 
-/** How a receiver responds to a delivery, described as data that any host can act out. */
+/** How a receiver responds to a delivery, as plain data. The in-memory receiver and the HTTP server carry it out. */
 export type Respond =
   /** Responds immediately with a complete response. */
   | {
@@ -119,7 +119,7 @@ export interface Arrival extends Incoming {
 
 /** Receives deliveries, verifies and records them, and responds according to a script. */
 export interface Receiver {
-  /** Handles one delivery, and returns the response that the host must act out. */
+  /** Handles one delivery, and returns the response for the in-memory receiver or the HTTP server to send. */
   readonly handle: (incoming: Incoming) => Effect.Effect<Respond>
   /** Replaces the valid secrets. */
   readonly trust: (...secrets: ReadonlyArray<string>) => void

@@ -94,7 +94,7 @@ const maxDescription = 300
 /** The message about a value that is not one of a field's allowed values. Readers find the allowed values beside it. */
 export const notAllowed = "Must be one of the allowed values."
 
-/** What a single wrong field must be: its message and its allowed values. */
+/** Describes what a wrong field must be: its message, and the allowed values unless the message lists them already. */
 export const descriptionOf = ({ message, allowed_values = [] }: Omit<FieldError, "path">): string => {
   if (message === notAllowed) return `Must be one of ${allowed_values.join(", ")}.`
   if (allowed_values.every((value) => message.includes(value))) return message

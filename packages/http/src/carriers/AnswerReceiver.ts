@@ -47,6 +47,9 @@ class AnswerReceiver implements Dispatcher.DispatchHandler {
   /** The status and the headers; null until they arrive. */
   private head: Omit<WholeAnswers.WholeAnswer, "bytes"> | null = null
   private gunzip: Gunzip | null = null
+  private isEmpty = true
+  /** Whether all bytes of the response have arrived. */
+  private isReceived = false
   private readonly chunks: Array<Uint8Array> = []
   private size = 0
   private isOver = false
@@ -84,12 +87,15 @@ class AnswerReceiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.isEmpty = false
     if (this.gunzip === null) this.add(chunk)
     else if (!this.isOver && !this.gunzip.write(chunk)) controller.pause()
   }
 
   onResponseEnd(): void {
-    if (this.gunzip === null) this.complete()
+    this.isReceived = true
+    // Some servers declare gzip even for an empty body.
+    if (this.gunzip === null || this.isEmpty) this.complete()
     else this.gunzip.end()
   }
 
@@ -106,7 +112,11 @@ class AnswerReceiver implements Dispatcher.DispatchHandler {
     const gunzip = createGunzip()
     gunzip.on("data", (chunk: Buffer) => this.add(chunk))
     gunzip.on("drain", () => controller.resume())
-    gunzip.on("end", () => this.complete())
+    gunzip.on("end", () => {
+      this.complete()
+      // Bytes after the compressed data are not read, so the connection cannot be used again.
+      if (!this.isReceived) controller.abort(abandoned)
+    })
     gunzip.on("error", (error) => {
       this.fail(error)
       controller.abort(error)

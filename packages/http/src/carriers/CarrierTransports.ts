@@ -11,6 +11,7 @@ import * as AnswerReceiver from "./AnswerReceiver.ts"
 import * as ContentEncoding from "./ContentEncoding.ts"
 import { FreeConnections } from "./FreeConnections.ts"
 import * as GuardedConnector from "./GuardedConnector.ts"
+import * as RefusingClient from "./RefusingClient.ts"
 
 /** Settings of the HTTP client for carriers. */
 export interface Settings {
@@ -58,6 +59,7 @@ export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClie
           new Agent({
             connect,
             connections: limitOf(settings),
+            factory: RefusingClient.pool,
             pipelining: 1,
             allowH2: false,
             maxHeaderSize: maxHeaderBytes,

@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher } from "undici"
+import * as RefusingClient from "../carriers/RefusingClient.ts"
 import type { Transport, TransportResponse } from "../client/Transport.ts"
 
 /** Options of `undiciTransport`. */
@@ -18,7 +19,7 @@ export interface UndiciTransportOptions {
  * const client = connect({ base_url: "https://quotes.example.com", key, transport: undiciTransport() })
  */
 export const undiciTransport =
-  ({ dispatcher = new Agent() }: UndiciTransportOptions = {}): Transport =>
+  ({ dispatcher = new Agent({ factory: RefusingClient.pool }) }: UndiciTransportOptions = {}): Transport =>
   ({ signal, ...request }) =>
     new Promise((resolve, reject) => {
       const receiving = new Receiving(resolve, reject)

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto"
 import * as Net from "node:net"
 import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
@@ -198,6 +199,41 @@ describe("a whole answer of a carrier", () => {
   )
 })
 
+describe("a compressed answer", () => {
+  it.live("with bytes after the compressed data is read, and its connection is closed", () =>
+    Effect.gen(function* () {
+      const carrier = yield* serveRaw((socket, path) => {
+        const [size = 0, zeros = 0] = path.slice(1).split("/").map(Number)
+        const sent = Buffer.concat([gzipSync(randomBytes(size)), Buffer.alloc(zeros)])
+        socket.write(head("Content-Encoding: gzip", `Content-Length: ${sent.length}`))
+        socket.write(sent)
+      })
+      const http = yield* client(carrier.origin, { connections_per_origin: 1 })
+      yield* Effect.promise(() =>
+        fc.assert(
+          fc.asyncProperty(
+            fc.integer({ min: 1, max: 70_000 }),
+            fc.integer({ min: 0, max: 200_000 }),
+            async (size, zeros) => {
+              const { bytes } = await Effect.runPromise(http.get(`/${size}/${zeros}`))
+              assert.lengthOf(bytes, size)
+            }
+          ),
+          { numRuns: 40 }
+        )
+      )
+    })
+  )
+
+  it.live("may be empty", () =>
+    Effect.gen(function* () {
+      const carrier = yield* serveRaw((socket) => socket.write(head("Content-Encoding: gzip", "Content-Length: 0")))
+      const http = yield* client(carrier.origin)
+      assert.lengthOf((yield* http.get("/q")).bytes, 0)
+    })
+  )
+})
+
 describe("a request for a whole answer", () => {
   it.live("closes its connection when it is interrupted: before the answer, after its head, or in its body", () =>
     Effect.gen(function* () {
@@ -224,6 +260,20 @@ describe("a request for a whole answer", () => {
       for (const status of [200, 404, 204, 500, 200]) yield* outcome(http.get(`/${status}`))
       assert.lengthOf(server.requests, 5)
       assert.strictEqual(server.connections().all, 1)
+    })
+  )
+
+  it.live("does not block later requests if undici refuses it", () =>
+    Effect.gen(function* () {
+      const server = yield* serve((_request, response) => json(response, {}))
+      const http = yield* client(server.origin, { connections_per_origin: 2 })
+      yield* http.get("/first")
+      for (const value of ["abc–def", "a\n", "Łukasz", "日本"]) {
+        const sent = yield* outcome(http.get("/q", { headers: { "x-ref": value } }))
+        assert.strictEqual(sent[0], "carrier_error")
+      }
+      yield* http.get("/last")
+      assert.deepStrictEqual(server.requests, ["GET /first", "GET /last"])
     })
   )
 
