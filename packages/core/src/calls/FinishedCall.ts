@@ -87,22 +87,20 @@ export interface FinishedCall extends CallSubject {
  * Receives each finished call whose key was valid, or whose keyless caller was admitted. Calls with a refused key are
  * not reported.
  *
- * The function must neither throw nor block. If it throws, the service logs the error, and the response stays the same.
+ * The function must neither throw nor block. If it throws, or returns a promise that rejects, the service logs the
+ * error, and the response stays the same. It does not wait for a promise.
  */
 export const OnFinishedCall = Context.Reference<(call: FinishedCall) => void>("@quotewire/core/OnFinishedCall", {
   defaultValue: () => () => {}
 })
 
 /** Reports a call to `OnFinishedCall`. */
-export const notify = (services: Context.Context<never>, call: FinishedCall): Effect.Effect<void> => {
-  try {
-    Context.get(services, OnFinishedCall)(call)
-    return Effect.void
-  } catch (defect) {
-    const log = Fault.log("OnFinishedCall failed", Cause.die(defect))
-    return Effect.annotateLogs(log, { request_id: call.request_id })
-  }
-}
+export const notify = (services: Context.Context<never>, call: FinishedCall): Effect.Effect<void> =>
+  Fault.callHook(
+    () => Context.get(services, OnFinishedCall)(call),
+    (thrown) =>
+      Effect.annotateLogs(Fault.log("OnFinishedCall failed", Cause.die(thrown)), { request_id: call.request_id })
+  )
 
 /** In the request log, what a client says about itself is truncated to this length (api.md, Fixed limits). */
 export const maxTextCharacters = 200

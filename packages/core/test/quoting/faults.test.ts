@@ -272,6 +272,18 @@ describe("a failure in a host's own code", () => {
     })
   )
 
+  testInWorld(
+    "is logged if the promise of an OnFinishedCall hook rejects, and does not end the process",
+    Effect.gen(function* () {
+      const rejecting = async () => throwing()
+      const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      const called = Effect.provideService(list(), OnFinishedCall, rejecting)
+      const lines = yield* logOf(Effect.andThen(called, turn))
+      assert.match(single(lines, "OnFinishedCall failed").cause, place)
+      assert.notInclude(JSON.stringify(lines), secret)
+    })
+  )
+
   const older: Revision = {
     date: "2026-01-01",
     differences: [{ summary: "", inputs: { start_quote_request: { upgrade: throwing, path: (path) => path } } }]
