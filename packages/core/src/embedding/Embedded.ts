@@ -258,7 +258,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * started with the newest key. You can remove an older key when the result lists it as `removable`.
    *
    * If this rejects or the process ends, call it again: it continues where it stopped. `on_progress` is called after
-   * each step.
+   * each step. If it throws, or its promise rejects, the service logs the error and continues.
    */
   readonly rotateSealKeys: (options?: {
     readonly on_progress?: (progress: SealProgress) => void

@@ -1,10 +1,11 @@
-import { Effect, identity, Layer, ManagedRuntime } from "effect"
+import { Cause, Effect, identity, Layer, ManagedRuntime } from "effect"
 import { withoutLimits } from "../access/limits/Allowance.ts"
 import { SealedRows, type SealProgress } from "../access/sealing/SealedRows.ts"
 import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
 import type { AnyOperation, CallOptions } from "../client/Client.ts"
 import { makeClient } from "../client/makeClient.ts"
+import * as Fault from "../concurrency/Fault.ts"
 import { Consumers } from "../consuming/Consumers.ts"
 import { makePromiseConsume } from "../consuming/consumeWithPromises.ts"
 import type { ParkedEventPlace } from "../consuming/ParkedEvent.ts"
@@ -81,7 +82,11 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     sealStatus: () => run(SealedRows.use(({ status }) => status)),
     rotateSealKeys: async (rotationOptions = {}) => {
       const { on_progress } = checked.rotateSealKeys(rotationOptions)
-      const onProgress = (progress: SealProgress) => Effect.sync(() => on_progress?.(progress))
+      const onProgress = (progress: SealProgress) =>
+        Fault.callHook(
+          () => on_progress?.(progress),
+          (thrown) => Fault.logWithMessages("on_progress failed", Cause.die(thrown))
+        )
       return run(SealedRows.use(({ rotate }) => rotate(onProgress)))
     },
     client: (key) => makeClient({ names, call: callOf(key), sleep, check: checked.clientOptions }),

@@ -363,6 +363,24 @@ describe("closing an embedded service", () => {
   )
 })
 
+describe("rotating the seal keys of an embedded service", () => {
+  it.live.each([
+    ["throws", () => assert.fail("no bar")],
+    ["rejects", async () => assert.fail("no bar")]
+  ] as const)("continues if `on_progress` %s, and logs the error", ([, on_progress]) =>
+    Effect.gen(function* () {
+      const entries: Array<string> = []
+      const warn = (...parts: ReadonlyArray<unknown>) => void entries.push(parts.map(String).join(" "))
+      const logger = { debug: () => {}, info: () => {}, warn, error: () => {} }
+      const quotewire = yield* embedded({ logger })
+      yield* clientOf(quotewire)
+      yield* Effect.promise(() => quotewire.rotateSealKeys({ on_progress }))
+      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      assert.include(entries.join("\n"), "on_progress failed")
+    })
+  )
+})
+
 describe("a program without the `webhooks` option", () => {
   const input = { url: "https://hooks.acme-quotes.com/", event_types: ["quote.created"] } as const
 
