@@ -87,7 +87,9 @@ const loadAll = (organizations: ReadonlyArray<Organization.Organization>, seed: 
   const all = Promise.allSettled(running)
   return async (): Promise<ReadonlyArray<string>> => {
     overAt = Date.now()
-    return (await all).flatMap((one) => (one.status === "rejected" ? [String(one.reason)] : []))
+    const ended = await Promise.race([all, Hosts.after(standsStillMs)])
+    if (ended === undefined) throw new Error("The callers got no response for two minutes after the last fault")
+    return ended.flatMap((one) => (one.status === "rejected" ? [String(one.reason)] : []))
   }
 }
 
@@ -118,7 +120,8 @@ const strikeAll = async (round: Round, { ends_at, say }: Playing, service: Servi
   }
   const chance = Chance.make(round.seed)
   for (const [place, cycle] of round.cycles.entries()) {
-    if (Date.now() > ends_at) break
+    // After a fault that failed, such as a standby that does not follow, nothing more can be learned.
+    if (Date.now() > ends_at || failed.length > 0) break
     await Hosts.after(100 + chance.below(400))
     const struck = strike(cycle, place)
     if (cycle.faults.some(({ isLong }) => isLong === true)) long.push(struck)
