@@ -20,8 +20,8 @@ export class Wire {
   requests = 0
   /** How many times the server has sent something. */
   answers = 0
-  /** The SQL of each statement that clients have executed. */
-  readonly statements: Array<string> = []
+  /** Receives the SQL of each statement that clients execute on connections that they open from now on. */
+  onStatement: ((sql: string) => void) | null = null
 
   private constructor(server: Server, port: number) {
     this.server = server
@@ -35,13 +35,13 @@ export class Wire {
         if (wire.refusing) return void near.destroy()
         const far = connect(wire.target, "127.0.0.1")
         const pair = [near, far] as const
-        const read = statementReader((sql) => wire.statements.push(sql))
+        const read = wire.onStatement === null ? null : statementReader(wire.onStatement)
         wire.pairs.add(pair)
         for (const [from, to] of [pair, [far, near] as const]) {
           from.on("data", (bytes) => {
             if (from === far) wire.answers++
             else {
-              read(bytes)
+              read?.(bytes)
               if (bytes[0] !== terminate) wire.requests++
             }
             if (!wire.silent) to.write(bytes)

@@ -1,8 +1,18 @@
-/** Collects the SQL of the statements that a client executes on one connection, from the bytes that it sends. */
+/** The codes of requests that precede a connection's startup message: TLS and GSSAPI encryption. */
+const encryptionRequests: ReadonlySet<number> = new Set([80_877_103, 80_877_104])
+
+/** Longer messages are not from a PostgreSQL client: the bytes are encrypted. */
+const maxMessageBytes = 64 * 1_024 * 1_024
+
+/**
+ * Collects the SQL of the statements that a client executes on one connection, from the bytes that it sends. Collects
+ * nothing after bytes that are no message, such as those of an encrypted connection.
+ */
 export const statementReader = (executed: (sql: string) => void): ((bytes: Buffer) => void) => {
   const prepared = new Map<string, string>()
   let left = Buffer.alloc(0)
   let isStarted = false
+  let isReadable = true
 
   const read = (message: Buffer) => {
     const [first = "", second = ""] = message.subarray(5).toString("latin1").split("\0", 2)
@@ -13,15 +23,22 @@ export const statementReader = (executed: (sql: string) => void): ((bytes: Buffe
   }
 
   return (bytes) => {
+    if (!isReadable) return
     left = Buffer.concat([left, bytes])
-    for (;;) {
-      // Only the first message of a connection has no type before its length.
+    while (true) {
+      // Messages before the startup message, and the startup message itself, have no type before their length.
       const typeBytes = isStarted ? 1 : 0
       if (left.length < typeBytes + 4) return
-      const end = typeBytes + left.readInt32BE(typeBytes)
+      const length = left.readInt32BE(typeBytes)
+      isReadable = length >= (isStarted ? 4 : 8) && length <= maxMessageBytes
+      if (!isReadable) {
+        left = Buffer.alloc(0)
+        return
+      }
+      const end = typeBytes + length
       if (left.length < end) return
       if (isStarted) read(left.subarray(0, end))
-      isStarted = true
+      else isStarted = !encryptionRequests.has(left.readInt32BE(4))
       left = left.subarray(end)
     }
   }
